@@ -1,0 +1,49 @@
+# The front door. Each target first makes sure that its packages are there
+# (tools/setup.sh), so it works on a fresh Debian 12 and costs nothing later.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+export JOBS FUZZ_SECONDS
+
+.PHONY: help build demo test bench soak fuzz lint format clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+build:  ## build the library, tests, examples and benchmarks (build/release)
+	@tools/setup.sh build
+	@tools/build.sh release
+
+demo:  ## run the first example
+	@tools/setup.sh build
+	@tools/build.sh release example_numbers
+	@build/release/examples/numbers
+
+test:  ## run all tests, then again under the sanitizers
+	@tools/setup.sh build
+	@tools/test.sh ci
+
+soak:  ## the same with 100,000 simulated schedules and everything sanitized
+	@tools/setup.sh build
+	@tools/test.sh soak
+
+bench:  ## measure, print the table and write build/bench.json
+	@tools/setup.sh build
+	@tools/build.sh release penstock_bench
+	@build/release/penstock_bench --json=build/bench.json $(BENCH_ARGS)
+
+fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each
+	@tools/setup.sh build fuzz
+	@tools/fuzz.sh
+
+lint:  ## check format, clang-tidy, include direction, Python (LINT_BASE=main: only what changed since)
+	@tools/setup.sh build lint
+	@tools/lint.sh
+
+format:  ## rewrite the C++ sources with clang-format
+	@tools/setup.sh lint
+	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs -r clang-format-16 -i
+
+clean:  ## remove build/
+	rm -rf build

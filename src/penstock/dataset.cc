@@ -1,0 +1,176 @@
+#include "penstock/dataset.h"
+
+#include <limits>
+
+#include "penstock/ops/batch/batch.h"
+#include "penstock/ops/filter/filter.h"
+#include "penstock/ops/ignore_errors/ignore_errors.h"
+#include "penstock/ops/prefetch/prefetch.h"
+#include "penstock/ops/range/range.h"
+#include "penstock/ops/repeat/repeat.h"
+#include "penstock/ops/skip/skip.h"
+#include "penstock/ops/take/take.h"
+
+namespace penstock {
+namespace {
+
+using OpOr = StatusOr<std::shared_ptr<const Operator>>;
+
+Dataset build(OpOr op, std::vector<NodeRef> inputs, std::string name) {
+  if (!op.ok()) throw Error(op.status());
+  return Dataset(detail::value_or_throw(
+      Node::make(*std::move(op), std::move(inputs), std::move(name))));
+}
+
+}  // namespace
+
+std::optional<Element> Iterator::next() {
+  Element element;
+  ErrorRef error;
+  switch (core_->next(element, error)) {
+    case IteratorCore::Next::kElement: return element;
+    case IteratorCore::Next::kEnd: return std::nullopt;
+    case IteratorCore::Next::kError: break;
+  }
+  throw Error(error->to_status(), error->cause);
+}
+
+StatusOr<std::optional<Element>> Iterator::try_next() {
+  Element element;
+  ErrorRef error;
+  switch (core_->next(element, error)) {
+    case IteratorCore::Next::kElement:
+      return std::optional<Element>(std::move(element));
+    case IteratorCore::Next::kEnd: return std::optional<Element>();
+    case IteratorCore::Next::kError: break;
+  }
+  return error->to_status();
+}
+
+Dataset Dataset::range(std::int64_t stop) { return range(0, stop); }
+
+Dataset Dataset::range(std::int64_t start, std::int64_t stop,
+                       std::int64_t step, std::string name) {
+  return build(ops::make_range(start, stop, step), {}, std::move(name));
+}
+
+Dataset Dataset::map_function(FunctionRef fn, const MapOptions& options) const {
+  return build(
+      ops::make_map(std::move(fn), {options.num_parallel_calls,
+                                    options.deterministic, options.on_error}),
+      {node_}, options.name);
+}
+
+Dataset Dataset::filter_function(FunctionRef fn,
+                                 const MapOptions& options) const {
+  return build(ops::make_filter(std::move(fn),
+                                {options.num_parallel_calls,
+                                 options.deterministic, options.on_error}),
+               {node_}, options.name);
+}
+
+Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {
+  return build(ops::make_batch(batch_size, options.drop_remainder), {node_},
+               options.name);
+}
+
+Dataset Dataset::shuffle(ShuffleOptions options) const {
+  if (options.buffer_size == kGlobal &&
+      (!node_->indexed || !node_->cardinality.finite())) {
+    throw Error(invalid_argument(
+        "shuffle: kGlobal needs random access to a finite input, but ",
+        node_->stage().to_string(),
+        node_->indexed ? " is endless" : " does not give it",
+        "; put the shuffle before it, or use a buffer_size"));
+  }
+  return build(ops::make_shuffle({options.buffer_size, options.seed,
+                                  options.reshuffle_each_iteration}),
+               {node_}, options.name);
+}
+
+Dataset Dataset::repeat(std::int64_t count, std::string name) const {
+  return build(ops::make_repeat(count), {node_}, std::move(name));
+}
+
+Dataset Dataset::take(std::int64_t count, std::string name) const {
+  return build(ops::make_take(count), {node_}, std::move(name));
+}
+
+Dataset Dataset::skip(std::int64_t count, std::string name) const {
+  return build(ops::make_skip(count), {node_}, std::move(name));
+}
+
+Dataset Dataset::prefetch(std::int64_t n, std::string name) const {
+  return build(ops::make_prefetch(n), {node_}, std::move(name));
+}
+
+Dataset Dataset::ignore_errors(std::optional<std::int64_t> limit,
+                               std::string name) const {
+  return build(ops::make_ignore_errors(limit), {node_}, std::move(name));
+}
+
+Dataset Dataset::with_options(Options options) const {
+  return build(ops::make_with_options(std::move(options)), {node_}, "");
+}
+
+std::string Dataset::explain() const {
+  std::string text = explain_graph(*node_);
+  // Planning reads no data and counts no iteration.
+  RunConfig config;
+  config.scheduler = &default_scheduler();
+  config.memory_budget = Account::process().budget();
+  config.cpu_budget = config.scheduler->cpu_budget();
+  auto run = Run::create(node_, config, {});
+  if (run.ok()) absl::StrAppend(&text, "plan:\n", (*run)->explain());
+  return text;
+}
+
+Element Dataset::at(std::int64_t i) const {
+  if (!node_->indexed) {
+    throw Error(absl::FailedPreconditionError(
+        absl::StrCat("at: ", node_->stage().to_string(),
+                     " does not give random access")));
+  }
+  const std::int64_t size = node_->cardinality.is_infinite()
+                                ? std::numeric_limits<std::int64_t>::max()
+                                : node_->cardinality.value();
+  if (i < 0 || i >= size) {
+    throw Error(absl::OutOfRangeError(
+        absl::StrCat("at: index ", i, " is not in [0, ", size, ")")));
+  }
+  IndexRun run;
+  run.begin = i;
+  run.count = 1;
+  std::vector<Block> blocks;
+  const Status status = read_indexed(
+      *node_, run, Epoch{state_->seed(node_->options()), 0}, nullptr, "",
+      blocks);
+  if (!status.ok()) throw Error(status);
+  const Block& block = blocks.front();
+  if (const ElementError* error = block.error_at(0)) {
+    throw Error(error->to_status(), error->cause);
+  }
+  return block.element(0);
+}
+
+Iterator Dataset::iterator(std::string_view state) const {
+  return Iterator(
+      detail::value_or_throw(IteratorCore::create(node_, state_, state)));
+}
+
+Iterator Dataset::iterator_on(Scheduler& scheduler,
+                              std::string_view state) const {
+  return Iterator(detail::value_or_throw(
+      IteratorCore::create(node_, state_, state, &scheduler)));
+}
+
+std::vector<Element> Dataset::to_list() const {
+  std::vector<Element> out;
+  Iterator it = iterator();
+  while (std::optional<Element> element = it.next()) {
+    out.push_back(*std::move(element));
+  }
+  return out;
+}
+
+}  // namespace penstock

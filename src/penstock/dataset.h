@@ -1,0 +1,181 @@
+// The public C++ API: datasets and iterators.
+//
+// A Dataset is an immutable description; copying it is free and building it
+// reads no data. Wrong arguments throw penstock::Error when the graph is
+// built. Iterating starts the pipeline: in parallel, ahead of the consumer,
+// with the same elements however it runs.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "penstock/error.h"
+#include "penstock/graph/node.h"
+#include "penstock/graph/options.h"
+#include "penstock/memory/element.h"
+#include "penstock/ops/map/map.h"
+#include "penstock/ops/shuffle/shuffle.h"
+#include "penstock/runtime/iterator.h"
+#include "penstock/typed_function.h"
+
+namespace penstock {
+
+/// A running pipeline. Movable. next() may be called from several threads.
+class Iterator {
+ public:
+  explicit Iterator(std::unique_ptr<IteratorCore> core)
+      : core_(std::move(core)) {}
+
+  /// The next element, or nothing at the end. Throws Error for an element that
+  /// failed; the next call goes on behind it.
+  std::optional<Element> next();
+  /// The same without exceptions.
+  StatusOr<std::optional<Element>> try_next();
+  /// Bytes from which Dataset::iterator(state) continues exactly here.
+  std::string state_dict() const { return core_->state_dict(); }
+  IteratorStats stats() const { return core_->stats(); }
+  /// The plan that is running.
+  std::string explain() const { return core_->explain(); }
+  /// A waiting next() returns; no new work starts. Returns at once.
+  void cancel() { core_->cancel(); }
+  /// Waits for user functions that are running, then frees everything.
+  void close() { core_->close(); }
+
+ private:
+  std::unique_ptr<IteratorCore> core_;
+};
+
+struct MapOptions {
+  std::int64_t num_parallel_calls = kAutotune;
+  std::optional<bool> deterministic = std::nullopt;
+  ErrorPolicy on_error = {};
+  /// What the function gives, when its type does not tell.
+  Spec output_spec = {};
+  std::string name = "";
+};
+
+struct BatchOptions {
+  bool drop_remainder = false;
+  std::string name = "";
+};
+
+struct ShuffleOptions {
+  /// Elements in the window, or kGlobal.
+  std::int64_t buffer_size = 0;
+  std::optional<std::uint64_t> seed = std::nullopt;
+  bool reshuffle_each_iteration = true;
+  std::string name = "";
+};
+
+class Dataset {
+ public:
+  // --- sources ------------------------------------------------------------
+  static Dataset range(std::int64_t stop);
+  static Dataset range(std::int64_t start, std::int64_t stop,
+                       std::int64_t step = 1, std::string name = "");
+
+  // --- transformations ------------------------------------------------------
+  template <class F>
+  Dataset map(F fn, MapOptions options = {}) const {
+    return map_function(
+        detail::make_function(std::move(fn), options.output_spec, options.name),
+        options);
+  }
+  template <class F>
+  Dataset filter(F predicate, MapOptions options = {}) const {
+    return filter_function(
+        detail::make_function(std::move(predicate), {}, options.name), options);
+  }
+  Dataset batch(std::int64_t batch_size, BatchOptions options = {}) const;
+  Dataset shuffle(ShuffleOptions options) const;
+  Dataset shuffle(std::int64_t buffer_size,
+                  std::optional<std::uint64_t> seed = std::nullopt) const {
+    return shuffle(ShuffleOptions{.buffer_size = buffer_size, .seed = seed});
+  }
+  /// Without `count`, or with -1: for ever.
+  Dataset repeat(std::int64_t count = -1, std::string name = "") const;
+  Dataset take(std::int64_t count, std::string name = "") const;
+  Dataset skip(std::int64_t count, std::string name = "") const;
+  Dataset prefetch(std::int64_t n = kAutotune, std::string name = "") const;
+  Dataset ignore_errors(std::optional<std::int64_t> limit = std::nullopt,
+                        std::string name = "") const;
+  Dataset with_options(Options options) const;
+  /// fn(*this): lets own transformations read like the built-in ones.
+  template <class F>
+  Dataset apply(F fn) const {
+    return fn(*this);
+  }
+
+  // --- looking at it ------------------------------------------------------
+  Cardinality cardinality() const { return node_->cardinality; }
+  const Spec& element_spec() const { return node_->spec; }
+  /// The graph and the plan it runs as.
+  std::string explain() const;
+  std::string fingerprint() const { return node_->fingerprint(); }
+  /// Element `i` of an indexed chain, as iteration 0 would give it.
+  Element at(std::int64_t i) const;
+
+  // --- running ------------------------------------------------------------
+  /// Continues at `state` if it is given.
+  Iterator iterator(std::string_view state = "") const;
+  /// For tests: runs on another scheduler (a simulation).
+  Iterator iterator_on(Scheduler& scheduler, std::string_view state = "") const;
+  std::vector<Element> to_list() const;
+
+  class RangeIterator;
+  struct Sentinel {};
+  RangeIterator begin() const;
+  Sentinel end() const { return {}; }
+
+  // --- for code that builds on the engine ---------------------------------
+  explicit Dataset(NodeRef node)
+      : node_(std::move(node)), state_(std::make_shared<DatasetState>()) {}
+  const NodeRef& node() const { return node_; }
+  Dataset map_function(FunctionRef fn, const MapOptions& options) const;
+  Dataset filter_function(FunctionRef fn, const MapOptions& options) const;
+
+ private:
+  NodeRef node_;
+  std::shared_ptr<DatasetState> state_;
+};
+
+/// For range-for; an input iterator over a running pipeline.
+class Dataset::RangeIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = Element;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const Element*;
+  using reference = const Element&;
+
+  explicit RangeIterator(Iterator iterator)
+      : iterator_(std::make_shared<Iterator>(std::move(iterator))) {
+    ++*this;
+  }
+  const Element& operator*() const { return *element_; }
+  const Element* operator->() const { return &*element_; }
+  RangeIterator& operator++() {
+    element_ = iterator_->next();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const RangeIterator& it, Sentinel) {
+    return !it.element_.has_value();
+  }
+
+ private:
+  std::shared_ptr<Iterator> iterator_;
+  std::optional<Element> element_;
+};
+
+inline Dataset::RangeIterator Dataset::begin() const {
+  return RangeIterator(iterator());
+}
+
+}  // namespace penstock

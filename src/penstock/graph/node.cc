@@ -1,0 +1,144 @@
+#include "penstock/graph/node.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+void add_to(Fingerprint& fp, const Node& node) {
+  fp.add(node.op->op());
+  node.op->add_to(fp);
+  fp.add(node.inputs.size());
+  for (const NodeRef& input : node.inputs) add_to(fp, *input);
+}
+
+class NodeInputs final : public IndexInputs {
+ public:
+  NodeInputs(const Node& node, const Epoch& epoch,
+             const std::atomic<bool>* cancel_flag, const std::string& prefix)
+      : node_(node),
+        epoch_(epoch),
+        cancel_flag_(cancel_flag),
+        prefix_(prefix) {}
+
+  std::int64_t size(int input) const override {
+    const Cardinality c =
+        node_.inputs[static_cast<std::size_t>(input)]->cardinality;
+    return c.is_infinite() ? std::numeric_limits<std::int64_t>::max()
+                           : c.value();
+  }
+  Status read(int input, const IndexRun& run,
+              std::vector<Block>& out) override {
+    std::string prefix = prefix_;
+    if (node_.inputs.size() > 1) {
+      prefix = absl::StrCat(node_.stage(prefix_).to_string(), "[", input, "].");
+    }
+    return read_indexed(*node_.inputs[static_cast<std::size_t>(input)], run,
+                        epoch_, cancel_flag_, prefix, out);
+  }
+
+ private:
+  const Node& node_;
+  const Epoch& epoch_;
+  const std::atomic<bool>* cancel_flag_;
+  const std::string& prefix_;
+};
+
+void explain_into(const Node& node, const std::string& indent,
+                  std::string& out) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool branch = node.inputs.size() > 1;
+    if (branch) absl::StrAppend(&out, indent, "[", i, "]\n");
+    explain_into(*node.inputs[i], branch ? indent + "  " : indent, out);
+  }
+  absl::StrAppend(&out, indent, node.stage().to_string(), "  ",
+                  node.op->describe(), "  -> ", node.spec.to_string(), ", ",
+                  node.cardinality.to_string(),
+                  node.cardinality.finite() ? " elements" : "",
+                  node.indexed ? ", indexed" : "", "\n");
+}
+
+}  // namespace
+
+StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
+                             std::vector<NodeRef> inputs, std::string name) {
+  auto node = std::make_shared<Node>();
+  std::vector<Spec> specs;
+  std::vector<Cardinality> cardinalities;
+  bool indexed = op->indexed() != nullptr;
+  int index = -1;
+  for (const NodeRef& input : inputs) {
+    specs.push_back(input->spec);
+    cardinalities.push_back(input->cardinality);
+    indexed = indexed && input->indexed;
+    index = std::max(index, input->index);
+  }
+  auto spec = op->output_spec(specs);
+  if (!spec.ok()) {
+    return annotate(spec.status(), absl::StrCat(to_absl(op->op()), ": "));
+  }
+  node->spec = *std::move(spec);
+  node->cardinality = op->cardinality(cardinalities);
+  node->op = std::move(op);
+  node->inputs = std::move(inputs);
+  node->name = std::move(name);
+  node->index = index + 1;
+  node->indexed = indexed && !node->cardinality.is_unknown();
+  return node;
+}
+
+StageInfo Node::stage(std::string prefix) const {
+  return {std::string(op->op()), index, name, std::move(prefix)};
+}
+
+std::string Node::fingerprint() const {
+  Fingerprint fp;
+  add_to(fp, *this);
+  return fp.hex();
+}
+
+Options Node::options() const {
+  Options merged;
+  if (!inputs.empty()) merged = inputs.front()->options();
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    merged = merged.over(inputs[i]->options());
+  }
+  if (const Options* own = op->options()) merged = own->over(merged);
+  return merged;
+}
+
+std::string explain_graph(const Node& node) {
+  std::string out;
+  explain_into(node, "", out);
+  return out;
+}
+
+std::uint64_t stage_salt(const StageInfo& stage) {
+  Fingerprint fp;
+  fp.add(stage.prefix);
+  fp.add(stage.op);
+  fp.add(static_cast<std::uint64_t>(stage.index));
+  return fp.low();
+}
+
+Status read_indexed(const Node& node, const IndexRun& run, const Epoch& epoch,
+                    const std::atomic<bool>* cancel_flag,
+                    const std::string& prefix, std::vector<Block>& out) {
+  const StageInfo stage = node.stage(prefix);
+  CallContext context;
+  context.stage = &stage;
+  context.epoch = epoch;
+  context.stage_salt = stage_salt(stage);
+  context.cancel_flag = cancel_flag;
+  context.path = run.path;
+  NodeInputs inputs(node, epoch, cancel_flag, prefix);
+  return node.op->indexed()->read(run, inputs, context, out);
+}
+
+std::string DatasetObject::to_string() const {
+  return absl::StrCat("<dataset of ", node->spec.to_string(), ">");
+}
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+// A node of the user's graph. Immutable; building one reads no data.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "penstock/graph/operator.h"
+
+namespace penstock {
+
+struct Node {
+  std::shared_ptr<const Operator> op;
+  std::vector<NodeRef> inputs;
+  std::string name;
+  Spec spec;
+  Cardinality cardinality;
+  int index = 0;         // along the chain; a source is 0
+  bool indexed = false;  // random access reaches down to the sources
+
+  /// Checks the inputs' specs and derives the node's own.
+  static StatusOr<NodeRef> make(std::shared_ptr<const Operator> op,
+                                std::vector<NodeRef> inputs,
+                                std::string name = "");
+
+  StageInfo stage(std::string prefix = "") const;
+  /// Identifies the graph: equal graphs give equal elements.
+  std::string fingerprint() const;
+  /// Options of all with_options stages, the outermost first.
+  Options options() const;
+};
+
+/// The graph as text, one line per stage, sources first.
+std::string explain_graph(const Node& node);
+
+/// Elements at output indices `run` of an indexed node.
+Status read_indexed(const Node& node, const IndexRun& run, const Epoch& epoch,
+                    const std::atomic<bool>* cancel_flag,
+                    const std::string& prefix, std::vector<Block>& out);
+
+/// Salt of a stage's random values: its position in the chain and its branch.
+std::uint64_t stage_salt(const StageInfo& stage);
+
+/// A nested dataset as an element's value.
+class DatasetObject final : public Object {
+ public:
+  explicit DatasetObject(NodeRef node) : node(std::move(node)) {}
+  std::string to_string() const override;
+  const NodeRef node;
+};
+
+}  // namespace penstock

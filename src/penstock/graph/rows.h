@@ -1,0 +1,107 @@
+// Rows that a sequencer passes on without touching their payload.
+//
+// Rows name elements of a block that exists, or elements of an indexed chain
+// that nobody has computed yet. A sequencer slices and reorders Rows; the
+// segment behind it turns them into a block, in parallel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "penstock/base/ref.h"
+#include "penstock/graph/mark.h"
+#include "penstock/memory/block.h"
+
+namespace penstock {
+
+/// A run of output indices of an indexed chain.
+struct IndexRun {
+  PathRef path;
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
+  /// When set, the indices themselves; begin and step do not count.
+  std::shared_ptr<const std::vector<std::int64_t>> list;
+
+  std::int64_t at(std::int64_t i) const {
+    return list ? (*list)[static_cast<std::size_t>(i)] : begin + i * step;
+  }
+};
+
+class Rows {
+ public:
+  Rows() = default;
+  /// All rows of `block`.
+  explicit Rows(BlockRef block)
+      : block_(std::move(block)), count_(block_->block.size()) {}
+  /// Chain indices [begin, begin + count), computed later.
+  static Rows lazy(std::int64_t begin, std::int64_t count) {
+    Rows rows;
+    rows.begin_ = begin;
+    rows.count_ = count;
+    return rows;
+  }
+  /// Listed rows of `block`, or of the chain when `block` is null.
+  static Rows listed(BlockRef block, std::vector<std::int64_t> list) {
+    Rows rows;
+    rows.block_ = std::move(block);
+    rows.count_ = static_cast<std::int64_t>(list.size());
+    rows.list_ = std::make_shared<const std::vector<std::int64_t>>(
+        std::move(list));
+    return rows;
+  }
+
+  std::int64_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  bool is_lazy() const { return !block_; }
+  /// Requires !is_lazy().
+  const Block& block() const { return block_->block; }
+  const BlockRef& block_ref() const { return block_; }
+  /// Row number inside the block (or chain index) of row `i`.
+  std::int64_t at(std::int64_t i) const {
+    return list_ ? (*list_)[static_cast<std::size_t>(begin_ + i)] : begin_ + i;
+  }
+  bool contiguous() const { return list_ == nullptr; }
+  Rows slice(std::int64_t begin, std::int64_t end) const {
+    Rows out = *this;
+    out.begin_ += begin;
+    out.count_ = end - begin;
+    return out;
+  }
+  /// Rough payload bytes of these rows.
+  std::int64_t byte_size() const {
+    if (!block_ || block_->block.empty()) return 8 * count_;
+    return block_->charge.bytes() * count_ / block_->block.size();
+  }
+  /// The rows as a block of their own (contiguous ones share memory).
+  StatusOr<Block> materialize() const;
+
+ private:
+  BlockRef block_;
+  std::int64_t begin_ = 0;
+  std::int64_t count_ = 0;
+  std::shared_ptr<const std::vector<std::int64_t>> list_;
+};
+
+/// What moves through an exchange: rows, and where their first one is.
+struct Item {
+  absl::InlinedVector<Rows, 1> parts;
+  std::int64_t size = 0;
+  Mark mark;
+  /// Position of the first row, where the sequencer that emitted it counts.
+  std::int64_t tag = 0;
+
+  void add(Rows rows) {
+    size += rows.size();
+    parts.push_back(std::move(rows));
+  }
+  std::int64_t byte_size() const {
+    std::int64_t n = 0;
+    for (const Rows& r : parts) n += r.byte_size();
+    return n;
+  }
+};
+
+}  // namespace penstock

@@ -1,0 +1,194 @@
+#include "penstock/memory/buffer.h"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMaxClasses = 4 * 44;
+constexpr std::size_t kDefaultIdleLimit = std::size_t{512} << 20;
+
+constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+// Four classes per power of two: at most a quarter is wasted.
+std::size_t class_of(std::size_t size) {
+  const auto log = static_cast<std::size_t>(std::bit_width(size - 1)) - 1;
+  const std::size_t step = std::size_t{1} << (log - 2);
+  const std::size_t quarter = (size - (std::size_t{1} << log) + step - 1) / step;
+  return log * 4 + quarter;
+}
+
+std::size_t class_bytes(std::size_t c) {
+  const std::size_t log = c / 4;
+  const std::size_t base = std::size_t{1} << log;
+  return base + (base / 4) * (c % 4);
+}
+
+struct FreeList {
+  std::mutex mutex;
+  std::vector<std::byte*> blocks;
+};
+
+struct Pool {
+  std::array<FreeList, kMaxClasses> free;
+  std::atomic<std::size_t> idle{0};
+  std::atomic<std::size_t> live{0};
+  std::atomic<std::size_t> idle_limit{kDefaultIdleLimit};
+};
+
+Pool& pool() {
+  static auto* const instance = new Pool;
+  return *instance;
+}
+
+std::byte* system_allocate(std::size_t bytes) {
+  if (bytes < Buffer::kHugeBytes) {
+    return static_cast<std::byte*>(
+        std::aligned_alloc(Buffer::kAlignment, bytes));
+  }
+  // Over-allocate so that the block starts on a huge-page border.
+  constexpr std::size_t kHuge = Buffer::kHugeBytes;
+  const std::size_t length = round_up(bytes, kHuge) + kHuge;
+  void* raw = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(raw);
+  const std::uintptr_t aligned = round_up(begin, kHuge);
+  const std::size_t used = round_up(bytes, kHuge);
+  if (aligned > begin) munmap(raw, aligned - begin);
+  const std::size_t tail = begin + length - (aligned + used);
+  if (tail > 0) munmap(reinterpret_cast<void*>(aligned + used), tail);
+  auto* data = reinterpret_cast<std::byte*>(aligned);
+  madvise(data, used, MADV_HUGEPAGE);
+  return data;
+}
+
+void system_free(std::byte* data, std::size_t bytes) {
+  if (bytes < Buffer::kHugeBytes) {
+    std::free(data);
+  } else {
+    munmap(data, round_up(bytes, Buffer::kHugeBytes));
+  }
+}
+
+}  // namespace
+
+Ref<Buffer> Buffer::allocate(std::size_t size) {
+  auto* buffer = new (std::nothrow) Buffer;
+  if (buffer == nullptr) return nullptr;
+  buffer->size_ = size;
+  const std::size_t padded = round_up(size == 0 ? 1 : size, kAlignment);
+  if (padded < size) {  // overflow
+    delete buffer;
+    return nullptr;
+  }
+  if (padded < kPooledBytes) {
+    buffer->capacity_ = padded;
+    buffer->data_ =
+        static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded));
+  } else {
+    const std::size_t c = class_of(padded);
+    if (c >= kMaxClasses) {
+      delete buffer;
+      return nullptr;
+    }
+    buffer->kind_ = Kind::kPooled;
+    buffer->size_class_ = static_cast<std::uint16_t>(c);
+    buffer->capacity_ = class_bytes(c);
+    FreeList& list = pool().free[c];
+    {
+      std::lock_guard lock(list.mutex);
+      if (!list.blocks.empty()) {
+        buffer->data_ = list.blocks.back();
+        list.blocks.pop_back();
+        pool().idle.fetch_sub(buffer->capacity_, std::memory_order_relaxed);
+      }
+    }
+    if (buffer->data_ == nullptr) {
+      buffer->data_ = system_allocate(buffer->capacity_);
+    }
+  }
+  if (buffer->data_ == nullptr) {
+    delete buffer;
+    return nullptr;
+  }
+  pool().live.fetch_add(buffer->capacity_, std::memory_order_relaxed);
+  return Ref<Buffer>::adopt(buffer);
+}
+
+Ref<Buffer> Buffer::external(const void* data, std::size_t size,
+                             std::function<void()> release) {
+  auto* buffer = new Buffer;
+  buffer->kind_ = Kind::kExternal;
+  buffer->data_ =
+      static_cast<std::byte*>(const_cast<void*>(data));  // never written
+  buffer->size_ = size;
+  buffer->capacity_ = 0;
+  buffer->release_ = std::move(release);
+  return Ref<Buffer>::adopt(buffer);
+}
+
+void Buffer::destroy() {
+  switch (kind_) {
+    case Kind::kExternal:
+      if (release_) release_();
+      break;
+    case Kind::kMalloc:
+      pool().live.fetch_sub(capacity_, std::memory_order_relaxed);
+      std::free(data_);
+      break;
+    case Kind::kPooled: {
+      Pool& p = pool();
+      p.live.fetch_sub(capacity_, std::memory_order_relaxed);
+      const std::size_t idle =
+          p.idle.fetch_add(capacity_, std::memory_order_relaxed) + capacity_;
+      if (idle <= p.idle_limit.load(std::memory_order_relaxed)) {
+        FreeList& list = p.free[size_class_];
+        std::lock_guard lock(list.mutex);
+        list.blocks.push_back(data_);
+      } else {
+        p.idle.fetch_sub(capacity_, std::memory_order_relaxed);
+        system_free(data_, capacity_);
+      }
+      break;
+    }
+  }
+  delete this;
+}
+
+std::size_t BufferPool::idle_bytes() {
+  return pool().idle.load(std::memory_order_relaxed);
+}
+std::size_t BufferPool::live_bytes() {
+  return pool().live.load(std::memory_order_relaxed);
+}
+void BufferPool::set_idle_limit(std::size_t bytes) {
+  pool().idle_limit.store(bytes, std::memory_order_relaxed);
+}
+
+void BufferPool::trim() {
+  Pool& p = pool();
+  for (std::size_t c = 0; c < kMaxClasses; ++c) {
+    std::vector<std::byte*> blocks;
+    {
+      std::lock_guard lock(p.free[c].mutex);
+      blocks.swap(p.free[c].blocks);
+    }
+    for (std::byte* block : blocks) {
+      system_free(block, class_bytes(c));
+      p.idle.fetch_sub(class_bytes(c), std::memory_order_relaxed);
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+// An error that travels at its element's place.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "penstock/base/status.h"
+
+namespace penstock {
+
+struct ElementError {
+  /// Code and what happened, without stage and element.
+  Status status;
+  /// "map#2:decode"; empty until a stage claims it.
+  std::string stage;
+  /// Origin of the element, as text.
+  std::string element;
+  /// How many further errors a batch with several of them stands for.
+  std::int64_t others = 0;
+  /// What the user's function threw, if it threw.
+  std::exception_ptr cause;
+
+  /// "map#2: element 17: <message>", with the status' code.
+  Status to_status() const;
+};
+using ErrorRef = std::shared_ptr<const ElementError>;
+
+}  // namespace penstock

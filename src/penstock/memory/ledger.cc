@@ -1,0 +1,82 @@
+#include "penstock/memory/ledger.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace penstock {
+namespace {
+
+std::int64_t read_number(const char* path) {
+  std::FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return -1;
+  char line[64] = {};
+  const bool got = std::fgets(line, sizeof(line), file) != nullptr;
+  std::fclose(file);
+  if (!got || line[0] < '0' || line[0] > '9') return -1;
+  return std::strtoll(line, nullptr, 10);
+}
+
+std::int64_t available_from_meminfo() {
+  std::FILE* file = std::fopen("/proc/meminfo", "re");
+  if (file == nullptr) return std::int64_t{4} << 30;
+  char line[128];
+  std::int64_t kib = -1;
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (std::strncmp(line, "MemAvailable:", 13) == 0) {
+      kib = std::strtoll(line + 13, nullptr, 10);
+      break;
+    }
+  }
+  std::fclose(file);
+  return kib < 0 ? std::int64_t{4} << 30 : kib * 1024;
+}
+
+// Memory the cgroup may still use (v2, then v1), or the machine's.
+std::int64_t available_memory() {
+  std::int64_t available = available_from_meminfo();
+  const struct {
+    const char* limit;
+    const char* used;
+  } kGroups[] = {
+      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+      {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+       "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+  for (const auto& group : kGroups) {
+    const std::int64_t limit = read_number(group.limit);
+    const std::int64_t used = read_number(group.used);
+    if (limit > 0 && used >= 0) {
+      available = std::min(available, std::max<std::int64_t>(0, limit - used));
+    }
+  }
+  return available;
+}
+
+}  // namespace
+
+void Account::add(std::int64_t bytes) {
+  const std::int64_t now =
+      used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::int64_t peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak &&
+         !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+  if (parent_) parent_->add(bytes);
+}
+
+std::int64_t Account::available() const {
+  std::int64_t free = budget_ - used();
+  if (parent_) free = std::min(free, parent_->available());
+  return free;
+}
+
+Account& Account::process() {
+  static auto* const account = new Account(
+      std::max<std::int64_t>(std::int64_t{64} << 20, available_memory() / 4));
+  return *account;
+}
+
+}  // namespace penstock

@@ -1,0 +1,73 @@
+// Who holds how many bytes.
+//
+// An Account counts the bytes that the engine holds for one iterator; its
+// parent counts them for the process. Charges are RAII and may be released on
+// any thread. The decision whether a charge may be made (credit, reserve of
+// the critical path) is the runtime's: Account only counts, so it never waits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace penstock {
+
+class Account {
+ public:
+  explicit Account(std::int64_t budget, Account* parent = nullptr)
+      : budget_(budget), parent_(parent) {}
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  void add(std::int64_t bytes);
+  std::int64_t used() const { return used_.load(std::memory_order_relaxed); }
+  std::int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
+  std::int64_t budget() const { return budget_; }
+  /// Bytes that may still be charged here and in all parents.
+  std::int64_t available() const;
+
+  /// Of the process: a quarter of the memory available to the cgroup.
+  static Account& process();
+
+ private:
+  std::atomic<std::int64_t> used_{0};
+  std::atomic<std::int64_t> peak_{0};
+  const std::int64_t budget_;
+  Account* const parent_;
+};
+
+/// Bytes charged to an account until this is gone.
+class Charge {
+ public:
+  Charge() = default;
+  Charge(Account* account, std::int64_t bytes)
+      : account_(account), bytes_(bytes) {
+    if (account_) account_->add(bytes_);
+  }
+  Charge(Charge&& other) noexcept
+      : account_(std::exchange(other.account_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  Charge& operator=(Charge&& other) noexcept {
+    std::swap(account_, other.account_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Charge() { reset(); }
+
+  void reset() {
+    if (account_) account_->add(-bytes_);
+    account_ = nullptr;
+    bytes_ = 0;
+  }
+  void resize(std::int64_t bytes) {
+    if (account_) account_->add(bytes - bytes_);
+    bytes_ = bytes;
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  Account* account_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,251 @@
+// batch: consecutive elements as one, stacked along a new first dimension.
+//
+// Two parts. A sequencer cuts the stream into whole groups and touches no
+// payload; a transform behind it stacks them, in parallel. A group that already
+// lies in one piece of memory is a view. State: rows that went through.
+#include "penstock/ops/batch/batch.h"
+
+namespace penstock::ops {
+namespace {
+
+class Regroup final : public Sequencer {
+ public:
+  Regroup(std::int64_t size, bool drop_remainder)
+      : size_(size), drop_remainder_(drop_remainder) {}
+
+  SequencerTraits traits() const override {
+    SequencerTraits traits;
+    traits.granularity = size_;
+    return traits;
+  }
+  StatusOr<std::unique_ptr<SequencerState>> make_state(
+      const SequencerContext&) const override {
+    return std::make_unique<Passed>();
+  }
+  StatusOr<Step> step(SequencerState& s, Inputs& in,
+                      Outputs& out) const override {
+    std::int64_t& passed = s.as<Passed>().rows;
+    const std::int64_t available = in.available(0);
+    std::int64_t rows = std::min(available, std::max(out.room(), size_));
+    rows -= rows % size_;
+    if (rows == 0) {
+      if (!in.ended(0)) return Step::need(0, size_);
+      if (drop_remainder_ || available == 0) return Step::end();
+      rows = available;
+    }
+    out.set_tag(passed);
+    passed += rows;
+    while (rows > 0) {
+      Rows piece = in.take(0, rows);
+      rows -= piece.size();
+      out.emit(std::move(piece));
+    }
+    return Step::more();
+  }
+  void save(const SequencerState& s, SnapshotWriter& writer) const override {
+    writer.own.i64(s.as<Passed>().rows);
+  }
+  Status restore(SequencerState& s, Decoder& own) const override {
+    s.as<Passed>().rows = own.i64();
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Passed : SequencerState {
+    std::int64_t rows = 0;
+  };
+  std::int64_t size_;
+  bool drop_remainder_;
+};
+
+Status mismatch(const Block& rows, std::int64_t other, const std::string& what,
+                const std::string& first, const std::string& second) {
+  return invalid_argument(
+      "elements differ in ", what, ": element ",
+      rows.origins().at(0).to_string(), " has ", first, ", element ",
+      rows.origins().at(other).to_string(), " has ", second,
+      what == "shape" ? "; use padded_batch to pad them to one shape" : "");
+}
+
+// One element of a group of rows without errors.
+StatusOr<Element> stack_rows(const Block& rows) {
+  if (rows.mixed()) {
+    const auto& elements = rows.elements();
+    for (std::size_t i = 1; i < elements.size(); ++i) {
+      if (elements[i].structure() != elements[0].structure()) {
+        return mismatch(rows, static_cast<std::int64_t>(i), "structure",
+                        elements[0].structure()->to_string(),
+                        elements[i].structure()->to_string());
+      }
+    }
+  }
+  Element out(rows.structure(), {});
+  for (const Column& column : rows.columns()) {
+    if (column.packed()) {
+      out.mutable_leaves().push_back(column.tensor());
+      continue;
+    }
+    const std::vector<Tensor>& tensors = column.rows();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const Tensor& a = tensors[0];
+      const Tensor& b = tensors[i];
+      const auto row = static_cast<std::int64_t>(i);
+      if (b.dtype() == DType::kObject) {
+        return invalid_argument("nested datasets cannot be batched");
+      }
+      if (a.dtype() != b.dtype()) {
+        return mismatch(rows, row, "dtype", std::string(dtype_name(a.dtype())),
+                        std::string(dtype_name(b.dtype())));
+      }
+      if (!(a.shape() == b.shape())) {
+        return mismatch(rows, row, "shape", a.shape().to_string(),
+                        b.shape().to_string());
+      }
+    }
+    PS_ASSIGN_OR_RETURN(Tensor stacked, stack_tensors(tensors));
+    out.mutable_leaves().push_back(std::move(stacked));
+  }
+  return out;
+}
+
+class Batch final : public Operator, public Transform, public IndexedOp {
+ public:
+  Batch(std::int64_t size, bool drop_remainder)
+      : size_(size), drop_remainder_(drop_remainder) {}
+
+  std::string_view op() const override { return "batch"; }
+  std::string describe() const override {
+    return absl::StrCat("batch(", size_,
+                        drop_remainder_ ? ", drop_remainder=true" : "", ")");
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
+    Spec spec = inputs[0];
+    for (LeafSpec& leaf : spec.leaves()) {
+      if (leaf.dtype == DType::kObject) {
+        return invalid_argument("nested datasets cannot be batched");
+      }
+      leaf.shape = leaf.shape.prepended(drop_remainder_ ? size_ : kUnknownDim);
+    }
+    return spec;
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return grouped(in[0], size_, drop_remainder_);
+  }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(static_cast<std::uint64_t>(size_));
+    fp.add(static_cast<std::uint64_t>(drop_remainder_));
+  }
+  std::vector<Part> lower() const override {
+    return {{.sequencer = make_regroup(size_, drop_remainder_)},
+            {.transform = part_of<Transform>(this)}};
+  }
+
+  TransformTraits traits() const override { return {}; }
+  Status apply(Block& block, CallContext& context) const override {
+    const bool whole = block.size() % size_ == 0;
+    bool packed = whole && block.errors().empty() && !block.mixed();
+    for (const Column& column : block.columns()) packed &= column.packed();
+    if (!packed) return combine_groups(block, size_, context, stack_rows);
+    const std::int64_t groups = block.size() / size_;
+    Block::Columns columns;
+    for (const Column& column : block.columns()) {
+      const Tensor& t = column.tensor();
+      Shape shape = t.shape().without_first().prepended(size_);
+      columns.emplace_back(t.reshaped(shape.prepended(groups)));
+    }
+    block = Block(block.structure(), std::move(columns), groups,
+                  Origins(context.path, context.tag / size_));
+    return absl::OkStatus();
+  }
+
+  const IndexedOp* indexed() const override { return this; }
+  Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
+              std::vector<Block>& out) const override {
+    return read_groups(
+        run, size_, in,
+        [&](Block& rows, std::int64_t position) {
+          context.tag = position;
+          return apply(rows, context);
+        },
+        out);
+  }
+
+ private:
+  std::int64_t size_;
+  bool drop_remainder_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Sequencer> make_regroup(std::int64_t size,
+                                              bool drop_remainder) {
+  return std::make_shared<Regroup>(size, drop_remainder);
+}
+
+Cardinality grouped(Cardinality n, std::int64_t size, bool drop_remainder) {
+  if (!n.finite()) return n;
+  return n.value() / size +
+         (!drop_remainder && n.value() % size != 0 ? 1 : 0);
+}
+
+Status combine_groups(
+    Block& block, std::int64_t size, CallContext& context,
+    const std::function<StatusOr<Element>(const Block& rows)>& combine) {
+  BlockBuilder builder;
+  const std::int64_t first = context.tag / size;
+  for (std::int64_t begin = 0; begin < block.size(); begin += size) {
+    const std::int64_t end = std::min(begin + size, block.size());
+    const Block rows = block.slice(begin, end);
+    if (!rows.errors().empty()) {
+      auto error =
+          std::make_shared<ElementError>(*rows.errors().front().second);
+      error->others += static_cast<std::int64_t>(rows.errors().size()) - 1;
+      builder.add_error(std::move(error));
+      continue;
+    }
+    auto combined = combine(rows);
+    if (combined.ok()) {
+      builder.add(*std::move(combined));
+    } else {
+      builder.add_error(context.error(
+          combined.status(), Origin{context.path, first + begin / size}));
+    }
+  }
+  PS_ASSIGN_OR_RETURN(block, builder.finish());
+  block.set_origins(Origins(context.path, first));
+  return absl::OkStatus();
+}
+
+Status read_groups(const IndexRun& run, std::int64_t size, IndexInputs& in,
+                   const std::function<Status(Block&, std::int64_t)>& combine,
+                   std::vector<Block>& out) {
+  const std::int64_t total = in.size(0);
+  const auto read = [&](std::int64_t begin, std::int64_t count) -> Status {
+    IndexRun rows;
+    rows.path = run.path;
+    rows.begin = begin * size;
+    rows.count = std::min(count * size, total - rows.begin);
+    std::vector<Block> blocks;
+    PS_RETURN_IF_ERROR(in.read(0, rows, blocks));
+    PS_ASSIGN_OR_RETURN(Block block, join_blocks(blocks));
+    PS_RETURN_IF_ERROR(combine(block, rows.begin));
+    out.push_back(std::move(block));
+    return absl::OkStatus();
+  };
+  if (!run.list && run.step == 1) return read(run.begin, run.count);
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    PS_RETURN_IF_ERROR(read(run.at(i), 1));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::shared_ptr<const Operator>> make_batch(std::int64_t batch_size,
+                                                     bool drop_remainder) {
+  if (batch_size < 1) {
+    return invalid_argument("batch: batch_size must be >= 1, got ",
+                            batch_size);
+  }
+  return std::make_shared<Batch>(batch_size, drop_remainder);
+}
+
+}  // namespace penstock::ops

@@ -1,0 +1,58 @@
+// A user's function on elements, as operators call it.
+//
+// Typed lambdas (function_traits.h at the public edge) and untyped ones become
+// a Function. It works on whole blocks, so that a cheap typed lambda is one
+// loop over a column. A call that fails or throws turns its element into an
+// error; the others are not affected.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "penstock/graph/node.h"
+#include "penstock/graph/operator.h"
+
+namespace penstock {
+
+class Function {
+ public:
+  virtual ~Function() = default;
+  /// Spec of the result; InvalidArgument if it cannot take `input`.
+  virtual StatusOr<Spec> output_spec(const Spec& input) const = 0;
+  /// One result per element of `in`, in order, with its origins and errors.
+  virtual Status apply(const Block& in, CallContext& context,
+                       Block& out) const = 0;
+  /// Identifies the function in a graph's fingerprint.
+  virtual std::string identity() const = 0;
+  virtual bool user_code() const { return true; }
+};
+using FunctionRef = std::shared_ptr<const Function>;
+
+/// A function from an element to a nested dataset.
+class DatasetFunction {
+ public:
+  virtual ~DatasetFunction() = default;
+  virtual StatusOr<NodeRef> call(const Element& element) const = 0;
+  /// Spec of the nested datasets' elements, as far as known.
+  virtual StatusOr<Spec> output_spec(const Spec& input) const = 0;
+  virtual std::string identity() const = 0;
+};
+using DatasetFunctionRef = std::shared_ptr<const DatasetFunction>;
+
+using ElementFunction = std::function<StatusOr<Element>(const Element&)>;
+
+/// Calls `fn` row by row; exceptions become errors in place.
+Status apply_rowwise(
+    const Block& in, CallContext& context, Block& out,
+    const std::function<StatusOr<Element>(const Element&, std::int64_t row)>&
+        fn);
+
+/// What an exception that is being handled means as a status.
+Status status_of_current_exception();
+
+/// An untyped function. `spec` is what it declares about its result.
+FunctionRef make_element_function(ElementFunction fn, Spec spec,
+                                  std::string identity);
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+// map: a function of every element.
+//
+// A transform, one to one; the chain stays indexed. It keeps no state.
+#include "penstock/ops/map/map.h"
+
+#include <limits>
+
+#include "penstock/ops/ignore_errors/ignore_errors.h"
+
+namespace penstock::ops {
+namespace {
+
+class Map final : public TransformOp {
+ public:
+  Map(FunctionRef fn, MapOptions options, int cap)
+      : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
+
+  std::string_view op() const override { return "map"; }
+  std::string describe() const override {
+    std::string text = "map(fn";
+    if (cap_ > 0) absl::StrAppend(&text, ", num_parallel_calls=", cap_);
+    if (options_.deterministic) {
+      absl::StrAppend(&text, ", deterministic=",
+                      *options_.deterministic ? "true" : "false");
+    }
+    return text + ")";
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
+    return fn_->output_spec(inputs[0]);
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return skips_errors() ? Cardinality::unknown() : in[0];
+  }
+  void add_to(Fingerprint& fp) const override { fp.add(fn_->identity()); }
+
+  TransformTraits traits() const override {
+    TransformTraits traits;
+    traits.one_to_one = true;
+    traits.user_code = fn_->user_code();
+    traits.max_parallel = cap_;
+    traits.deterministic = options_.deterministic;
+    return traits;
+  }
+  Status apply(Block& block, CallContext& context) const override {
+    Block out;
+    PS_RETURN_IF_ERROR(fn_->apply(block, context, out));
+    block = std::move(out);
+    if (options_.on_error.kind == ErrorPolicy::Kind::kReplace) {
+      return replace_errors(block, options_.on_error.value, context);
+    }
+    return absl::OkStatus();
+  }
+  std::vector<Part> lower() const override {
+    std::vector<Part> parts = TransformOp::lower();
+    if (skips_errors()) {
+      parts.push_back({.sequencer = make_error_skipper(options_.on_error)});
+    }
+    return parts;
+  }
+  const IndexedOp* indexed() const override {
+    // Skipping numbers the elements anew: random access ends.
+    return skips_errors() ? nullptr : this;
+  }
+
+ private:
+  bool skips_errors() const {
+    return options_.on_error.kind == ErrorPolicy::Kind::kSkip;
+  }
+
+  FunctionRef fn_;
+  MapOptions options_;
+  int cap_;
+};
+
+}  // namespace
+
+StatusOr<int> parallel_cap(std::string_view op, std::int64_t calls) {
+  if (calls == kAutotune) return 0;
+  if (calls < 1) {
+    return invalid_argument(to_absl(op),
+                            ": num_parallel_calls must be >= 1 or AUTOTUNE, "
+                            "got ",
+                            calls);
+  }
+  return static_cast<int>(
+      std::min<std::int64_t>(calls, std::numeric_limits<int>::max()));
+}
+
+StatusOr<std::shared_ptr<const Operator>> make_map(FunctionRef fn,
+                                                   MapOptions options) {
+  PS_ASSIGN_OR_RETURN(const int cap,
+                      parallel_cap("map", options.num_parallel_calls));
+  return std::make_shared<Map>(std::move(fn), std::move(options), cap);
+}
+
+}  // namespace penstock::ops

@@ -1,0 +1,337 @@
+// shuffle: the elements in random order, from a window or over everything.
+//
+// shuffle(n) is a sequencer with a window of n slots. It fills the window, then
+// lets a random slot out for every element that comes in. An entry leaves at
+// the latest when it is 4 windows old; that bounds what a restore must read
+// again to 5 windows. The order depends on seed, epoch and element numbers
+// only, never on blocks or slots' contents.
+//
+// State: what came in and went out, and which input elements the slots hold.
+// After a restore those are read again from the input.
+//
+// shuffle(kGlobal) maps indices through a permutation that is computed: no
+// state, no memory; only over a chain with random access.
+#include "penstock/ops/shuffle/shuffle.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "penstock/base/permutation.h"
+#include "penstock/ops/shuffle/window.h"
+
+namespace penstock::ops {
+
+std::uint64_t order_key(std::optional<std::uint64_t> seed, bool reshuffle,
+                        const Epoch& epoch, std::uint64_t stage_salt,
+                        const PathRef& path) {
+  const std::uint64_t base =
+      seed ? mix64(0x73687566u, *seed) : mix64(epoch.seed, stage_salt);
+  if (!reshuffle) return base;
+  return mix64(base, mix64(static_cast<std::uint64_t>(epoch.iteration),
+                           path_hash(path)));
+}
+
+namespace {
+
+constexpr std::int64_t kMaxAge = 4;  // windows
+
+class WindowState final : public SequencerState {
+ public:
+  std::uint64_t key = 0;
+  std::int64_t absorbed = 0;  // elements that came in
+  std::int64_t emitted = 0;
+  Window window;
+  std::vector<std::int64_t> numbers;  // of the element in each slot
+  /// (element number, slot) of entries that may come of age, oldest first.
+  std::vector<std::pair<std::int64_t, std::int64_t>> elders;
+  std::size_t next_elder = 0;
+  /// Where in the input an element and what follows can be found again.
+  std::deque<std::pair<std::int64_t, Mark>> marks;
+
+  // While restoring: elements still to be read again.
+  std::vector<std::pair<std::int64_t, std::int64_t>> missing;
+  std::size_t next_missing = 0;
+  std::int64_t reading = 0;  // number of the next input element
+};
+
+class WindowShuffle final : public Sequencer {
+ public:
+  explicit WindowShuffle(const ShuffleOptions& options) : options_(options) {}
+
+  SequencerTraits traits() const override {
+    SequencerTraits traits;
+    traits.permutes = true;
+    // A snapshot costs as much as the window is long.
+    traits.snapshot_interval = std::max<std::int64_t>(64, size() / 2);
+    return traits;
+  }
+  StatusOr<std::unique_ptr<SequencerState>> make_state(
+      const SequencerContext& context) const override {
+    auto state = std::make_unique<WindowState>();
+    state->key = order_key(options_.seed, options_.reshuffle_each_iteration,
+                           context.epoch, context.stage_salt, context.path);
+    return state;
+  }
+  std::int64_t held_bytes(const SequencerState& s) const override {
+    const auto& state = s.as<WindowState>();
+    return state.window.bytes() +
+           static_cast<std::int64_t>(state.numbers.size() * 8);
+  }
+
+  StatusOr<Step> step(SequencerState& s, Inputs& in,
+                      Outputs& out) const override {
+    auto& state = s.as<WindowState>();
+    if (state.reading < state.absorbed) return read_again(state, in);
+    // Fill.
+    while (state.window.size() < size() && in.available(0) > 0) {
+      note_mark(state, in);
+      const Rows rows = in.take(0, size() - state.window.size());
+      for (std::int64_t i = 0; i < rows.size(); ++i) {
+        state.window.put(state.window.size(), rows, i);
+        state.numbers.push_back(state.absorbed++);
+        if (state.absorbed % size() == 0) find_elders(state);
+      }
+      state.reading = state.absorbed;
+    }
+    if (state.window.size() < size() && !in.ended(0)) {
+      return Step::need(0, size() - state.window.size() + out.room());
+    }
+    // Exchange.
+    std::int64_t room = out.room();
+    while (room > 0 && in.available(0) > 0) {
+      note_mark(state, in);
+      const Rows rows = in.take(0, room);
+      for (std::int64_t i = 0; i < rows.size(); ++i) {
+        const std::int64_t slot = pick(state);
+        state.window.let_out(slot);
+        state.window.put(slot, rows, i);
+        state.numbers[static_cast<std::size_t>(slot)] = state.absorbed++;
+        if (state.absorbed % size() == 0) find_elders(state);
+      }
+      room -= rows.size();
+      state.reading = state.absorbed;
+    }
+    // Drain.
+    if (in.available(0) == 0 && in.ended(0)) {
+      while (room > 0 && state.window.size() > 0) {
+        const std::int64_t slot = pick(state);
+        state.window.let_out(slot);
+        state.window.shrink_into(slot);
+        state.numbers[static_cast<std::size_t>(slot)] = state.numbers.back();
+        state.numbers.pop_back();
+        --room;
+      }
+    }
+    PS_RETURN_IF_ERROR(state.window.flush(out));
+    if (in.available(0) > 0) return Step::more();
+    if (!in.ended(0)) return Step::need(0, std::max<std::int64_t>(1, room));
+    return state.window.size() > 0 ? Step::more() : Step::end();
+  }
+
+  void save(const SequencerState& s, SnapshotWriter& writer) const override {
+    const auto& state = s.as<WindowState>();
+    Encoder& own = writer.own;
+    own.i64(state.absorbed);
+    own.i64(state.emitted);
+    std::int64_t oldest = state.absorbed;
+    for (std::int64_t n : state.numbers) oldest = std::min(oldest, n);
+    std::int64_t from = state.absorbed;
+    if (!state.numbers.empty()) {
+      from = 0;
+      Mark mark;
+      for (const auto& [number, place] : state.marks) {
+        if (number > oldest) break;
+        from = number;
+        mark = place;
+      }
+      writer.set_input(0, mark);
+    }
+    own.i64(from);
+    own.u64(state.numbers.size());
+    for (std::int64_t n : state.numbers) {
+      own.u64(static_cast<std::uint64_t>(n - from));
+    }
+  }
+
+  Status restore(SequencerState& s, Decoder& own) const override {
+    auto& state = s.as<WindowState>();
+    state.absorbed = own.i64();
+    state.emitted = own.i64();
+    state.reading = own.i64();
+    const std::size_t held = own.count();
+    if (state.reading > state.absorbed ||
+        static_cast<std::int64_t>(held) > size()) {
+      own.fail();
+      return absl::OkStatus();
+    }
+    const std::int64_t from = state.reading;
+    for (std::size_t slot = 0; slot < held; ++slot) {
+      const auto number = static_cast<std::int64_t>(own.u64()) + from;
+      if (!own.ok() || number < from || number >= state.absorbed) {
+        own.fail();
+        return absl::OkStatus();
+      }
+      state.numbers.push_back(number);
+      state.missing.emplace_back(number, static_cast<std::int64_t>(slot));
+    }
+    state.window.reserve(static_cast<std::int64_t>(held));
+    std::sort(state.missing.begin(), state.missing.end());
+    for (std::size_t i = 1; i < state.missing.size(); ++i) {
+      if (state.missing[i].first == state.missing[i - 1].first) own.fail();
+    }
+    find_elders(state);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::int64_t size() const { return options_.buffer_size; }
+
+  std::int64_t pick(WindowState& state) const {
+    // Entries that have come of age go first.
+    const std::int64_t due = state.absorbed - kMaxAge * size();
+    while (state.next_elder < state.elders.size() &&
+           state.elders[state.next_elder].first <= due) {
+      const auto [number, slot] = state.elders[state.next_elder++];
+      const auto at = static_cast<std::size_t>(slot);
+      if (at < state.numbers.size() && state.numbers[at] == number) {
+        ++state.emitted;
+        return slot;
+      }
+    }
+    // One 64-bit number per element, found by its count: no state to save.
+    const auto k = static_cast<std::uint64_t>(state.emitted++);
+    const auto block = philox(state.key, 0, k >> 1);
+    const std::uint64_t bits =
+        (k & 1) ? block[2] | (static_cast<std::uint64_t>(block[3]) << 32)
+                : block[0] | (static_cast<std::uint64_t>(block[1]) << 32);
+    return static_cast<std::int64_t>(
+        (static_cast<unsigned __int128>(bits) *
+         static_cast<std::uint64_t>(state.window.size())) >>
+        64);
+  }
+
+  /// Once per window of input: the entries that will come of age before the
+  /// next time.
+  void find_elders(WindowState& state) const {
+    state.elders.clear();
+    state.next_elder = 0;
+    const std::int64_t now = state.absorbed - state.absorbed % size();
+    for (std::size_t slot = 0; slot < state.numbers.size(); ++slot) {
+      if (state.numbers[slot] <= now - (kMaxAge - 1) * size()) {
+        state.elders.emplace_back(state.numbers[slot],
+                                  static_cast<std::int64_t>(slot));
+      }
+    }
+    std::sort(state.elders.begin(), state.elders.end());
+  }
+
+  void note_mark(WindowState& state, Inputs& in) const {
+    auto& marks = state.marks;
+    // A mark every 1/16 window is enough; marks older than any entry go.
+    const std::int64_t spacing = std::max<std::int64_t>(1, size() / 16);
+    if (!marks.empty() && state.absorbed - marks.back().first < spacing) return;
+    marks.emplace_back(state.absorbed, in.mark(0));
+    const std::int64_t oldest = state.absorbed - (kMaxAge + 1) * size();
+    while (marks.size() > 1 && marks[1].first <= oldest) marks.pop_front();
+  }
+
+  /// Reads the held elements again after a restore.
+  StatusOr<Step> read_again(WindowState& state, Inputs& in) const {
+    if (in.available(0) == 0) {
+      if (in.ended(0)) {
+        return absl::DataLossError(
+            "the input is shorter than when the state was saved");
+      }
+      return Step::need(0, state.absorbed - state.reading);
+    }
+    if (state.marks.empty() || state.marks.back().first < state.reading) {
+      state.marks.emplace_back(state.reading, in.mark(0));
+    }
+    const Rows rows = in.take(0, state.absorbed - state.reading);
+    for (std::int64_t i = 0; i < rows.size(); ++i, ++state.reading) {
+      if (state.next_missing < state.missing.size() &&
+          state.missing[state.next_missing].first == state.reading) {
+        state.window.put(state.missing[state.next_missing++].second, rows, i);
+      }
+    }
+    return Step::more();
+  }
+
+  ShuffleOptions options_;
+};
+
+class Shuffle final : public Operator, public IndexedOp {
+ public:
+  explicit Shuffle(const ShuffleOptions& options) : options_(options) {}
+
+  std::string_view op() const override { return "shuffle"; }
+  std::string describe() const override {
+    std::string text = "shuffle(";
+    text += global() ? "GLOBAL" : absl::StrCat(options_.buffer_size);
+    if (options_.seed) absl::StrAppend(&text, ", seed=", *options_.seed);
+    if (!options_.reshuffle_each_iteration) {
+      text += ", reshuffle_each_iteration=false";
+    }
+    return text + ")";
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
+    return in[0];
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return in[0];
+  }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(static_cast<std::uint64_t>(options_.buffer_size));
+    fp.add(options_.seed.value_or(0) + (options_.seed ? 1 : 0));
+    fp.add(static_cast<std::uint64_t>(options_.reshuffle_each_iteration));
+  }
+  std::vector<Part> lower() const override {
+    return {{.sequencer = std::make_shared<WindowShuffle>(options_)}};
+  }
+
+  const IndexedOp* indexed() const override {
+    return global() ? this : nullptr;
+  }
+  bool is_map() const override { return true; }
+  bool needs_random_access() const override { return true; }
+  void map_run(const IndexRun& run, std::int64_t input_size,
+               const CallContext& context,
+               std::vector<IndexRun>& out) const override {
+    const Permutation permutation(
+        order_key(options_.seed, options_.reshuffle_each_iteration,
+                  context.epoch, context.stage_salt, run.path),
+        input_size);
+    std::vector<std::int64_t> list(static_cast<std::size_t>(run.count));
+    if (run.list) {
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        list[i] = permutation((*run.list)[i]);
+      }
+    } else {
+      permutation.map(run.begin, run.step, list);
+    }
+    IndexRun mapped;
+    mapped.path = run.path;
+    mapped.count = run.count;
+    mapped.list =
+        std::make_shared<const std::vector<std::int64_t>>(std::move(list));
+    out.push_back(std::move(mapped));
+  }
+
+ private:
+  bool global() const { return options_.buffer_size == kGlobal; }
+  ShuffleOptions options_;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Operator>> make_shuffle(
+    ShuffleOptions options) {
+  if (options.buffer_size != kGlobal && options.buffer_size < 1) {
+    return invalid_argument(
+        "shuffle: buffer_size must be >= 1 or kGlobal, got ",
+        options.buffer_size);
+  }
+  return std::make_shared<Shuffle>(options);
+}
+
+}  // namespace penstock::ops

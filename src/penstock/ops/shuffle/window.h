@@ -1,0 +1,75 @@
+// The storage of a shuffle window: slots that hold one element each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "penstock/graph/operator.h"
+
+namespace penstock::ops {
+
+/// Elements by slot number. Picks the cheapest form at the first element and
+/// widens when an element does not fit: positions of an indexed chain, columns
+/// of small fixed-size values, or handles.
+class Window {
+ public:
+  /// Makes `slots` empty slots, to be filled in any order. Only at the start.
+  void reserve(std::int64_t slots) { reserved_ = slots; }
+  /// Puts row `row` of `rows` into `slot`, which is new or was let out.
+  void put(std::int64_t slot, const Rows& rows, std::int64_t row);
+  /// Appends the element in `slot` to the output; the slot is free then.
+  void let_out(std::int64_t slot);
+  /// The last slot's element moves to `to`, which is free.
+  void shrink_into(std::int64_t to);
+  /// What was let out since the last call, for `out`.
+  Status flush(Outputs& out);
+  std::int64_t size() const { return slots_; }
+  std::int64_t bytes() const;
+
+ private:
+  enum class Form : std::uint8_t { kEmpty, kPositions, kColumns, kHandles };
+  struct Leaf {
+    DType dtype;
+    Shape shape;
+    std::size_t width;
+    std::vector<std::byte> values;
+    std::vector<std::byte> out;
+  };
+  struct Handle {
+    Element element;
+    ErrorRef error;
+    Origin origin;
+  };
+
+  bool fits_columns(const Block& block) const;
+  void start(const Rows& rows);
+  void to_handles();
+  void put_handle(std::int64_t slot, const Block& block, std::int64_t row);
+  Origin origin_of(std::int64_t slot) const;
+  Element element_of(const std::vector<std::byte> Leaf::* store,
+                     std::int64_t row) const;
+
+  Form form_ = Form::kEmpty;
+  std::int64_t slots_ = 0;
+  std::int64_t reserved_ = 0;
+  std::vector<std::int64_t> positions_;
+  std::vector<std::int64_t> positions_out_;
+
+  const Structure* structure_ = nullptr;
+  std::vector<Leaf> leaves_;
+  std::vector<std::int64_t> ordinals_;
+  PathRef path_;                // of all origins, or
+  std::vector<PathRef> paths_;  // one per slot
+  std::unordered_map<std::int64_t, ErrorRef> errors_;
+  OriginsBuilder origins_out_;
+  Block::Errors errors_out_;
+  std::int64_t rows_out_ = 0;
+
+  std::vector<Handle> handles_;
+  std::int64_t handle_bytes_ = 0;
+  BlockBuilder handles_out_;
+};
+
+}  // namespace penstock::ops

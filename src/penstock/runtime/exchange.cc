@@ -1,0 +1,105 @@
+#include "penstock/runtime/exchange.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+Item split_item(Item& item, std::int64_t rows) {
+  Item head;
+  head.mark = item.mark;
+  head.tag = item.tag;
+  std::size_t used = 0;
+  while (head.size < rows) {
+    Rows& part = item.parts[used];
+    const std::int64_t want = rows - head.size;
+    if (part.size() <= want) {
+      head.add(std::move(part));
+      ++used;
+    } else {
+      head.add(part.slice(0, want));
+      part = part.slice(want, part.size());
+    }
+  }
+  item.parts.erase(item.parts.begin(),
+                   item.parts.begin() + static_cast<std::ptrdiff_t>(used));
+  item.size -= rows;
+  item.mark = item.mark.after(rows);
+  item.tag += rows;
+  return head;
+}
+
+SlotRef Exchange::append(std::int64_t expected_rows) {
+  return append_after(slots_.end(), expected_rows);
+}
+
+SlotRef Exchange::append_after(SlotRef slot, std::int64_t expected_rows) {
+  if (slot != slots_.end()) ++slot;
+  const SlotRef added = slots_.emplace(slot);
+  added->expected_rows = expected_rows;
+  total_rows_ += expected_rows;
+  if (frontier_ == slots_.end()) frontier_ = added;
+  return added;
+}
+
+void Exchange::fill(SlotRef slot, Item item, std::int64_t now) {
+  total_rows_ += item.size - slot->expected_rows;
+  slot->item = std::move(item);
+  if (slot->drop > 0) {
+    const std::int64_t dropped = std::min(slot->drop, slot->item.size);
+    if (dropped > 0) split_item(slot->item, dropped);
+    total_rows_ -= dropped;
+  }
+  slot->bytes = slot->item.byte_size();
+  slot->ready = true;
+  slot->ready_at = now;
+  advance(now);
+}
+
+void Exchange::promote(SlotRef slot) {
+  if (!slot->ready || frontier_ == slot || frontier_ == slots_.end()) return;
+  slots_.splice(frontier_, slots_, slot);
+  frontier_ = slot;
+  advance(slot->ready_at);
+}
+
+void Exchange::advance(std::int64_t now) {
+  while (frontier_ != slots_.end() && frontier_->ready) {
+    Item& item = frontier_->item;
+    order_wait_ += now - frontier_->ready_at;
+    if (drop_ > 0 && item.size > 0) {
+      const std::int64_t dropped = std::min(drop_, item.size);
+      split_item(item, dropped);
+      drop_ -= dropped;
+      total_rows_ -= dropped;
+    }
+    if (item.size == 0) {
+      frontier_ = slots_.erase(frontier_);
+      continue;
+    }
+    ++prefix_items_;
+    prefix_rows_ += item.size;
+    prefix_bytes_ += frontier_->bytes;
+    ++frontier_;
+  }
+}
+
+Item Exchange::take(std::int64_t max, std::int64_t granularity) {
+  Slot& slot = slots_.front();
+  std::int64_t rows = std::min(std::max(max, granularity), slot.item.size);
+  if (rows < slot.item.size) rows -= rows % granularity;
+  prefix_rows_ -= rows;
+  total_rows_ -= rows;
+  if (rows == slot.item.size) {
+    Item item = std::move(slot.item);
+    prefix_bytes_ -= slot.bytes;
+    --prefix_items_;
+    slots_.pop_front();
+    return item;
+  }
+  const std::int64_t share = slot.bytes * rows / slot.item.size;
+  slot.bytes -= share;
+  prefix_bytes_ -= share;
+  return split_item(slot.item, rows);
+}
+
+}  // namespace penstock

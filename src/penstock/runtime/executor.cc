@@ -1,0 +1,445 @@
+// The process-wide executor.
+//
+// Threads. `cpu_budget` tokens stand for the cores. A thread runs CPU work only
+// with a token; a thread whose call blocks, or that waits in next() of a nested
+// iterator, gives its token to a spare thread. Stages known to block run
+// without tokens, as many calls at once as their width says. A monitor looks
+// every 2 ms for calls that wait.
+//
+// Locks. mutex_ guards the lists of runs and threads; it is never held while a
+// Run's lock is taken. Each thread's call_mutex guards what the monitor may see
+// of the call it is in. Order: mutex_ before call_mutex.
+//
+// Lifetime. The executor is leaked at exit. Threads hold a shared_ptr to the
+// Run they work for only while they work for it.
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "penstock/runtime/cpu_budget.h"
+#include "penstock/runtime/event_count.h"
+#include "penstock/runtime/run.h"
+#include "penstock/runtime/scheduler.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMaxThreads = 256;
+constexpr std::int64_t kTickNs = 2'000'000;
+constexpr std::int64_t kBlockedNs = 5'000'000;
+constexpr std::int64_t kKnownBlockedNs = 1'000'000;
+constexpr double kBlockedCpuShare = 0.2;
+constexpr std::int64_t kSpareIdleNs = 500'000'000;
+
+enum CallState : int {
+  kNoCall,
+  kInCall,      // with a token
+  kDetached,    // its token was taken: the call blocks
+  kTokenless,   // in a call on the elastic lane
+  kNestedWait,  // waits in next() of another iterator
+};
+
+struct WorkerThread {
+  std::mutex call_mutex;
+  // Guarded by call_mutex.
+  Run* run = nullptr;
+  Stage* stage = nullptr;
+  int state = kNoCall;
+  std::int64_t call_start = 0;
+  // Only the thread itself.
+  bool has_token = false;
+  bool borrowed_token = false;
+  // Only the monitor.
+  std::int64_t seen_call = 0;
+  std::int64_t seen_at = 0;
+  std::int64_t seen_cpu = 0;
+  clockid_t cpu_clock{};
+  bool base = false;
+};
+
+thread_local WorkerThread* t_worker = nullptr;
+
+std::int64_t cpu_time(clockid_t id) {
+  timespec ts{};
+  if (clock_gettime(id, &ts) != 0) return 0;
+  return static_cast<std::int64_t>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+}
+
+class Executor final : public Scheduler {
+ public:
+  Executor() : budget_(detect_cpu_budget()), tokens_(budget_) {}
+
+  const Clock& clock() const override { return Clock::real(); }
+  int cpu_budget() const override { return budget_; }
+
+  void add(std::shared_ptr<Run> run) override {
+    std::lock_guard lock(mutex_);
+    auto next = std::make_shared<RunList>(*runs_);
+    next->push_back(std::move(run));
+    runs_ = std::move(next);
+    while (base_threads_ < budget_) {
+      ++base_threads_;
+      spawn_locked(true);
+    }
+    if (!monitor_started_) {
+      monitor_started_ = true;
+      std::thread([this] { monitor(); }).detach();
+    }
+    monitor_wake_.notify_one();
+  }
+
+  void remove(Run* run) override {
+    std::lock_guard lock(mutex_);
+    auto next = std::make_shared<RunList>();
+    for (const auto& r : *runs_) {
+      if (r.get() != run) next->push_back(r);
+    }
+    runs_ = std::move(next);
+  }
+
+  void notify(Run*) override { kick(); }
+
+  void wait(Run* run, const std::function<bool()>& done) override {
+    // Spinning bridges the gap to a worker that is about to deliver; a sleep
+    // and wake-up cost ~15 us.
+    WorkerThread* self = t_worker;
+    bool released = false;
+    int previous = kNoCall;
+    Run* outer = nullptr;
+    if (self != nullptr) {
+      std::lock_guard lock(self->call_mutex);
+      previous = self->state;
+      outer = self->run;
+      self->state = kNestedWait;
+      if (self->has_token && previous != kDetached) {
+        self->has_token = false;
+        released = true;
+      }
+    }
+    if (released) {
+      if (outer) outer->adjust_cpu(-1);
+      give_token();
+    }
+    {
+      std::unique_lock lock(run->mutex());
+      run->waiters().wait(lock, done);
+    }
+    if (self != nullptr) {
+      if (released) {
+        take_token();
+        if (outer) outer->adjust_cpu(1);
+      }
+      std::lock_guard lock(self->call_mutex);
+      self->has_token = released;
+      self->state = previous;
+      self->call_start = clock().now();
+    }
+  }
+
+  void wake_waiters(Run* run) override { run->waiters().notify_all(); }
+
+  void user_code_begin(Run* run, void* stage_pointer) override {
+    WorkerThread* self = t_worker;
+    if (self == nullptr) return;
+    auto* stage = static_cast<Stage*>(stage_pointer);
+    if (!self->has_token && !stage->blocking.load(std::memory_order_relaxed)) {
+      take_token();
+      self->has_token = self->borrowed_token = true;
+    }
+    std::lock_guard lock(self->call_mutex);
+    self->run = run;
+    self->stage = stage;
+    self->state = self->has_token ? kInCall : kTokenless;
+    self->call_start = clock().now();
+  }
+
+  void user_code_end() override {
+    WorkerThread* self = t_worker;
+    if (self == nullptr) return;
+    bool give_back = false;
+    {
+      std::lock_guard lock(self->call_mutex);
+      if (self->state == kDetached) {
+        self->has_token = false;
+      } else if (self->borrowed_token && self->has_token) {
+        self->has_token = false;
+        give_back = true;
+      }
+      self->borrowed_token = false;
+      self->state = kNoCall;
+      self->stage = nullptr;
+      self->run = nullptr;
+    }
+    if (give_back) give_token();
+  }
+
+  void stop() { stopping_.store(true); }
+
+ private:
+  using RunList = std::vector<std::shared_ptr<Run>>;
+
+  bool try_take_token() {
+    int free = tokens_.load(std::memory_order_seq_cst);
+    while (free > 0) {
+      if (tokens_.compare_exchange_weak(free, free - 1)) return true;
+    }
+    return false;
+  }
+  void take_token() {
+    while (!try_take_token()) {
+      const auto ticket = token_event_.prepare();
+      if (try_take_token()) {
+        token_event_.cancel();
+        return;
+      }
+      token_event_.wait(ticket);
+    }
+  }
+  void give_token() {
+    tokens_.fetch_add(1, std::memory_order_seq_cst);
+    token_event_.notify(1);
+    kick();
+  }
+
+  /// Work may have appeared: lets one more thread look.
+  void kick() {
+    if (idle_.waiters() > 0) {
+      idle_.notify(1);
+    } else if (tokens_.load(std::memory_order_seq_cst) > 0) {
+      spawn();
+    }
+  }
+
+  void spawn() {
+    std::lock_guard lock(mutex_);
+    // All threads may wait; a base thread that is just starting will look.
+    if (starting_ == 0 && threads_ < kMaxThreads) spawn_locked(false);
+  }
+
+  void spawn_locked(bool base) {
+    ++threads_;
+    ++starting_;
+    std::thread([this, base] { worker(base); }).detach();
+  }
+
+  std::shared_ptr<const RunList> runs() {
+    std::lock_guard lock(mutex_);
+    return runs_;
+  }
+
+  void worker(bool base) {
+    WorkerThread self;
+    self.base = base;
+    pthread_getcpuclockid(pthread_self(), &self.cpu_clock);
+    t_worker = &self;
+    {
+      std::lock_guard lock(mutex_);
+      --starting_;
+      workers_.push_back(&self);
+    }
+    while (!stopping_.load(std::memory_order_relaxed)) {
+      if (work_once(self)) continue;
+      const auto ticket = idle_.prepare();
+      if (work_once(self)) {
+        idle_.cancel();
+        continue;
+      }
+      const bool woken = idle_.wait(ticket, base ? -1 : kSpareIdleNs);
+      if (!woken && !base) break;
+    }
+    std::lock_guard lock(mutex_);
+    --threads_;
+    workers_.erase(std::find(workers_.begin(), workers_.end(), &self));
+    t_worker = nullptr;
+  }
+
+  bool work_once(WorkerThread& self) {
+    const std::shared_ptr<const RunList> list = runs();
+    const std::size_t n = list->size();
+    if (n == 0) return false;
+    bool did = false;
+    if (try_take_token()) {
+      self.has_token = true;
+      const std::size_t start = round_.fetch_add(1, std::memory_order_relaxed);
+      // Runs whose consumer waits come first.
+      for (int pass = 0; pass < 2 && !did; ++pass) {
+        for (std::size_t i = 0; i < n && self.has_token; ++i) {
+          Run& run = *(*list)[(start + i) % n];
+          if (n > 1 && run.consumer_waiting() != (pass == 0)) continue;
+          if (n == 1 && pass == 1) break;
+          did |= work_for(self, run, n == 1);
+        }
+      }
+      if (self.has_token) {
+        self.has_token = false;
+        tokens_.fetch_add(1, std::memory_order_seq_cst);
+        token_event_.notify(1);
+      }
+      if (did) return true;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      Run& run = *(*list)[i];
+      Work work;
+      if (run.claim(ClaimKind::kElastic, work)) {
+        grow_elastic(run);
+        run.execute(work);
+        run.complete(work);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Runs blocks of `run` while there are some; just one when others wait.
+  bool work_for(WorkerThread& self, Run& run, bool alone) {
+    constexpr int kMaxBlocks = 64;
+    int done = 0;
+    Work work;
+    while (run.claim(ClaimKind::kCpu, work)) {
+      if (idle_.waiters() > 0 && tokens_.load(std::memory_order_relaxed) > 0 &&
+          run.has_work(ClaimKind::kCpu)) {
+        idle_.notify(1);
+      }
+      run.execute(work);
+      // A call that blocked lost its token, and the run its CPU share.
+      if (!self.has_token) work.kind = ClaimKind::kElastic;
+      run.complete(work);
+      ++done;
+      if (!self.has_token || !alone || done >= kMaxBlocks) break;
+    }
+    return done > 0;
+  }
+
+  /// One more thread for the elastic lane, if it has work left.
+  void grow_elastic(Run& run) {
+    if (!run.has_work(ClaimKind::kElastic)) return;
+    if (idle_.waiters() > 0) {
+      idle_.notify(1);
+    } else {
+      std::lock_guard lock(mutex_);
+      if (threads_ < kMaxThreads) spawn_locked(false);
+    }
+  }
+
+  void monitor() {
+    while (!stopping_.load()) {
+      {
+        std::unique_lock lock(mutex_);
+        if (runs_->empty()) monitor_wake_.wait(lock);
+      }
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs));
+      tick();
+    }
+  }
+
+  void tick() {
+    struct Blocked {
+      std::shared_ptr<Run> run;
+      int calls = 0;
+    };
+    std::map<Stage*, Blocked> blocked;
+    std::vector<std::shared_ptr<Run>> detached;
+    const std::int64_t now = clock().now();
+    int freed = 0;
+    {
+      std::lock_guard lock(mutex_);
+      for (WorkerThread* w : workers_) {
+        std::lock_guard call(w->call_mutex);
+        if (w->state != kInCall && w->state != kTokenless &&
+            w->state != kDetached) {
+          continue;
+        }
+        const bool known = w->stage->blocking.load(std::memory_order_relaxed);
+        const std::int64_t age = now - w->call_start;
+        if (age < (known ? kKnownBlockedNs : kBlockedNs) - kTickNs) continue;
+        const std::int64_t cpu = cpu_time(w->cpu_clock);
+        if (w->seen_call != w->call_start) {
+          w->seen_call = w->call_start;
+          w->seen_at = now;
+          w->seen_cpu = cpu;
+          continue;
+        }
+        const auto wall = static_cast<double>(now - w->seen_at);
+        if (wall <= 0 ||
+            static_cast<double>(cpu - w->seen_cpu) > kBlockedCpuShare * wall) {
+          continue;
+        }
+        Blocked& b = blocked[w->stage];
+        if (!b.run) b.run = w->run->shared_from_this();
+        ++b.calls;
+        if (w->state == kInCall) {
+          w->state = kDetached;
+          ++freed;
+          if (!w->borrowed_token) detached.push_back(b.run);
+        }
+      }
+    }
+    for (const auto& run : detached) run->adjust_cpu(-1);
+    for (int i = 0; i < freed; ++i) give_token();
+    for (auto& [stage, b] : blocked) {
+      b.run->mark_blocking(stage, b.calls);
+      grow_elastic(*b.run);
+    }
+    for (const auto& run : *runs()) run->tune(now);
+  }
+
+  const int budget_;
+  std::atomic<int> tokens_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> round_{0};
+  EventCount idle_;
+  EventCount token_event_;
+
+  std::mutex mutex_;
+  std::condition_variable monitor_wake_;
+  std::shared_ptr<const RunList> runs_ = std::make_shared<RunList>();
+  std::vector<WorkerThread*> workers_;
+  int threads_ = 0;
+  int base_threads_ = 0;
+  int starting_ = 0;
+  bool monitor_started_ = false;
+};
+
+std::atomic<Executor*> g_executor{nullptr};
+std::mutex g_mutex;
+
+// The child of a fork has none of the threads: it starts over.
+void after_fork_in_child() {
+  new (&g_mutex) std::mutex;
+  g_executor.store(nullptr);
+  t_worker = nullptr;
+}
+
+}  // namespace
+
+Scheduler& default_scheduler() {
+  Executor* executor = g_executor.load(std::memory_order_acquire);
+  if (executor != nullptr) return *executor;
+  std::lock_guard lock(g_mutex);
+  executor = g_executor.load();
+  if (executor == nullptr) {
+    static const bool registered = [] {
+      pthread_atfork(nullptr, nullptr, after_fork_in_child);
+      std::atexit([] {
+        if (Executor* e = g_executor.load()) e->stop();
+      });
+      return true;
+    }();
+    (void)registered;
+    executor = new Executor;
+    g_executor.store(executor, std::memory_order_release);
+  }
+  return *executor;
+}
+
+}  // namespace penstock

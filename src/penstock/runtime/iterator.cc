@@ -1,0 +1,171 @@
+#include "penstock/runtime/iterator.h"
+
+#include <algorithm>
+#include <random>
+
+#include "penstock/runtime/state.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMaxNesting = 8;
+thread_local int t_nesting = 0;
+
+struct NestingScope {
+  NestingScope() { ++t_nesting; }
+  ~NestingScope() { --t_nesting; }
+};
+
+}  // namespace
+
+std::uint64_t DatasetState::seed(const Options& options) {
+  if (options.seed) return mix64(*options.seed);
+  std::lock_guard lock(mutex);
+  if (!drawn_seed) {
+    std::random_device device;
+    drawn_seed = (static_cast<std::uint64_t>(device()) << 32) | device();
+  }
+  return *drawn_seed;
+}
+
+StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
+    NodeRef node, std::shared_ptr<DatasetState> dataset,
+    std::string_view state, Scheduler* scheduler) {
+  auto core = std::unique_ptr<IteratorCore>(new IteratorCore);
+  const Options options = node->options();
+  core->forkable_ = scheduler == nullptr;
+  core->scheduler_ = scheduler ? scheduler : &default_scheduler();
+  core->node_ = node;
+  core->dataset_ = dataset;
+  core->fingerprint_ = node->fingerprint();
+  core->epoch_.seed = dataset->seed(options);
+  Mark mark;
+  if (state.empty()) {
+    std::lock_guard lock(dataset->mutex);
+    core->epoch_.iteration = dataset->next_iteration++;
+  } else {
+    PS_ASSIGN_OR_RETURN(SavedState saved, decode_state(state));
+    if (saved.fingerprint != core->fingerprint_) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "state: it belongs to another pipeline (graph ", saved.fingerprint,
+          ", this one is ", core->fingerprint_, ")"));
+    }
+    core->epoch_ = {saved.seed, saved.iteration};
+    core->ended_ = saved.ended;
+    mark = std::move(saved.mark);
+    std::lock_guard lock(dataset->mutex);
+    dataset->next_iteration =
+        std::max(dataset->next_iteration, saved.iteration + 1);
+  }
+  if (options.cpu_budget && *options.cpu_budget < 1) {
+    return invalid_argument("options: cpu_budget must be >= 1, got ",
+                            *options.cpu_budget);
+  }
+  if (options.memory_budget && *options.memory_budget < 1) {
+    return invalid_argument("options: memory_budget must be >= 1, got ",
+                            *options.memory_budget);
+  }
+  RunConfig config;
+  config.scheduler = core->scheduler_;
+  config.epoch = core->epoch_;
+  config.cpu_budget =
+      options.cpu_budget.value_or(core->scheduler_->cpu_budget());
+  config.memory_budget =
+      options.memory_budget.value_or(Account::process().budget());
+  config.deterministic = options.deterministic.value_or(true);
+  config.autotune = options.autotune.value_or(true);
+  config.fuse = options.fuse.value_or(true);
+  config.max_block_rows =
+      std::max<std::int64_t>(1, options.max_block_rows.value_or(1 << 20));
+  config.on_error = options.on_error;
+  core->mark_ = mark;
+  PS_ASSIGN_OR_RETURN(core->run_, Run::create(node, config, mark));
+  core->scheduler_->add(core->run_);
+  if (!core->run_->bounded()) core->scheduler_->notify(core->run_.get());
+  return core;
+}
+
+IteratorCore::~IteratorCore() {
+  if (run_) close();
+}
+
+IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
+  std::lock_guard lock(mutex_);
+  if (row_ == end_) {
+    if (ended_) return Next::kEnd;
+    const auto fail = [&](Status status) {
+      auto e = std::make_shared<ElementError>();
+      e->status = std::move(status);
+      error = std::move(e);
+      return Next::kError;
+    };
+    if (t_nesting >= kMaxNesting) {
+      return fail(absl::FailedPreconditionError(absl::StrCat(
+          "iterators are nested more than ", kMaxNesting,
+          " deep: a function iterates a dataset whose function iterates ...")));
+    }
+    if (forkable_ && scheduler_ != &default_scheduler()) {
+      return fail(absl::FailedPreconditionError(
+          "this iterator was made before a fork; make a new one in the child"));
+    }
+    NestingScope nesting;
+    const std::int64_t used = end_ - begin_;
+    switch (run_->fetch(block_, begin_, end_, mark_)) {
+      case Run::Fetch::kBlock:
+        row_ = begin_;
+        break;
+      case Run::Fetch::kEnd:
+        mark_ = mark_.after(used);
+        begin_ = row_ = end_ = 0;
+        block_.reset();
+        ended_ = true;
+        return Next::kEnd;
+      case Run::Fetch::kCancelled:
+        begin_ = end_ - used;
+        return fail(absl::CancelledError("the iterator was cancelled"));
+    }
+  }
+  const std::int64_t row = row_++;
+  const bool bounded = run_->bounded();
+  if (bounded) run_->consumer_holds(end_ - row_);
+  const Block& block = block_->block;
+  if (!block.errors().empty()) {
+    if (ErrorRef e = block.error_ref(row)) {
+      error = std::move(e);
+      return Next::kError;
+    }
+  }
+  element = block.element(row);
+  // What was handed out is the consumer's: its bytes leave the ledger.
+  if (row_ == end_) block_.reset();
+  return Next::kElement;
+}
+
+std::string IteratorCore::state_dict() const {
+  std::lock_guard lock(mutex_);
+  SavedState state;
+  state.fingerprint = fingerprint_;
+  state.iteration = epoch_.iteration;
+  state.seed = epoch_.seed;
+  state.ended = ended_;
+  state.mark = mark_.after(row_ - begin_);
+  return encode_state(state);
+}
+
+void IteratorCore::cancel() { run_->cancel(); }
+
+void IteratorCore::close() {
+  if (closed_.exchange(true)) return;
+  if (forkable_ && scheduler_ != &default_scheduler()) {
+    // In the child of a fork: the threads that used it are gone.
+    new std::shared_ptr<Run>(std::move(run_));
+    return;
+  }
+  run_->close();
+  std::lock_guard lock(mutex_);
+  mark_ = mark_.after(row_ - begin_);
+  block_.reset();
+  begin_ = row_ = end_ = 0;
+}
+
+}  // namespace penstock

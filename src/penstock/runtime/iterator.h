@@ -1,0 +1,68 @@
+// An iterator: what the consumer holds of a Run.
+//
+// Thread-safe: next() may be called from several threads, each element goes to
+// one of them. cancel() may be called from any thread at any time and returns
+// at once; close() and the destructor wait for user calls that are running.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "penstock/graph/node.h"
+#include "penstock/memory/element.h"
+#include "penstock/runtime/run.h"
+
+namespace penstock {
+
+/// What a Dataset object keeps outside its graph, shared by its copies.
+struct DatasetState {
+  std::mutex mutex;
+  std::int64_t next_iteration = 0;
+  std::optional<std::uint64_t> drawn_seed;
+  /// The seed of stages without one, drawn once.
+  std::uint64_t seed(const Options& options);
+};
+
+class IteratorCore {
+ public:
+  enum class Next : std::uint8_t { kElement, kError, kEnd };
+
+  /// Starts `node`; `state` is of another iterator of an equal graph, or empty.
+  static StatusOr<std::unique_ptr<IteratorCore>> create(
+      NodeRef node, std::shared_ptr<DatasetState> dataset,
+      std::string_view state, Scheduler* scheduler = nullptr);
+  ~IteratorCore();
+
+  /// kError fills `error`; the next call goes on behind it.
+  Next next(Element& element, ErrorRef& error);
+  std::string state_dict() const;
+  IteratorStats stats() const { return run_->stats(); }
+  std::string explain() const { return run_->explain(); }
+  void cancel();
+  void close();
+  Run& run() { return *run_; }
+
+ private:
+  IteratorCore() = default;
+
+  NodeRef node_;
+  std::shared_ptr<DatasetState> dataset_;
+  std::string fingerprint_;
+  Epoch epoch_;
+  Scheduler* scheduler_ = nullptr;
+  bool forkable_ = false;  // uses the process' own executor
+  std::shared_ptr<Run> run_;
+
+  mutable std::mutex mutex_;
+  BlockRef block_;
+  std::int64_t row_ = 0;
+  std::int64_t begin_ = 0;
+  std::int64_t end_ = 0;
+  Mark mark_;  // of row begin_
+  bool ended_ = false;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace penstock

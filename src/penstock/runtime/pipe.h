@@ -1,0 +1,249 @@
+// The two kinds of pipes a plan is made of: segments and sequencers.
+//
+// All methods but run() are called under the Run's lock.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "penstock/graph/node.h"
+#include "penstock/runtime/exchange.h"
+#include "penstock/runtime/run.h"
+
+namespace penstock {
+
+/// How much the consumer of a pipe wants.
+struct Demand {
+  /// Rows it would take now; kUnlimited when it just works ahead.
+  std::int64_t rows = kUnlimited;
+  /// The iterator's consumer waits for exactly this.
+  bool critical = false;
+};
+
+class Pipe {
+ public:
+  explicit Pipe(Run& run) : run_(run) {}
+  virtual ~Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  /// Claims work here or further upstream, nearest first.
+  virtual bool find(const Demand& demand, ClaimKind kind, Work& work) = 0;
+  /// Without the lock.
+  virtual void run(Work& work) = 0;
+  virtual void complete(Work& work) = 0;
+  /// Nothing will be appended to out() any more.
+  virtual bool no_more() const = 0;
+  virtual void collect_stats(std::vector<PipeStats>& out,
+                             std::int64_t now) const = 0;
+  /// One line per pipe, sources first.
+  virtual void explain(std::string& text, const std::string& indent) const = 0;
+  virtual void for_each_segment(
+      const std::function<void(SegmentPipe&)>& visit) = 0;
+  /// Work in flight here or upstream.
+  virtual bool idle() const = 0;
+
+  bool exhausted() const { return out.empty() && no_more(); }
+
+  Exchange out;
+
+ protected:
+  /// Rows that may be started now, given what is under way.
+  std::int64_t allowance(const Demand& demand, std::int64_t extra) const;
+  /// The next stage has room for more.
+  bool has_credit() const;
+
+  Run& run_;
+};
+
+/// An indexed source with the index mappings above it.
+struct IndexChain {
+  struct Map {
+    const IndexedOp* op;
+    std::int64_t input_size;
+    Stage* stage;
+  };
+  std::vector<Map> maps;  // outermost first
+  NodeRef base;
+  std::string base_prefix;
+  Stage* base_stage = nullptr;
+  std::int64_t size = 0;
+  std::vector<NodeRef> keep_alive;
+  PathRef path;
+  std::int64_t num_shards = 1;  // of the outermost map, if it is a shard
+  std::int64_t shard_index = 0;
+  bool user_code = false;
+
+  Status read(const IndexRun& run, const RunConfig& config,
+              const std::atomic<bool>* cancel_flag,
+              std::vector<Block>& out) const;
+};
+
+/// A chain of transforms that one worker runs over one block while it is hot
+/// in cache. Fed by an index chain or by another pipe.
+class SegmentPipe final : public Pipe {
+ public:
+  struct Link {
+    std::shared_ptr<const Transform> transform;
+    TransformTraits traits;
+    Stage* stage;
+  };
+
+  explicit SegmentPipe(Run& run) : Pipe(run) {}
+
+  bool find(const Demand& demand, ClaimKind kind, Work& work) override;
+  void run(Work& work) override;
+  void complete(Work& work) override;
+  bool no_more() const override;
+  void collect_stats(std::vector<PipeStats>& out,
+                     std::int64_t now) const override;
+  void explain(std::string& text, const std::string& indent) const override;
+  void for_each_segment(
+      const std::function<void(SegmentPipe&)>& visit) override;
+  bool idle() const override;
+
+  // Set by the planner.
+  std::unique_ptr<Pipe> input;
+  PathRef path;
+  std::optional<IndexChain> chain;
+  std::vector<Link> links;
+  std::int64_t granularity = 1;  // of the input's items
+  std::int64_t align = 1;        // rows of the batch behind
+  int cap = 0;                   // explicit num_parallel_calls
+  bool ordered = true;
+  bool user_code = false;
+  int filters = 0;               // transforms that are not one to one
+  std::int64_t next_index = 0;
+  std::int64_t end_index = 0;
+  bool from_index = false;
+
+  // Elastic width, for stages found to block.
+  bool blocking = false;
+  int width = 0;
+  int active = 0;
+  std::int64_t completed_calls = 0;
+  std::int64_t tuned_at = 0;
+  std::int64_t tuned_calls = 0;
+  double tuned_rate = 0;
+  int tuned_direction = 1;
+  void grow_width(int blocked_calls);
+  void tune(std::int64_t now);
+
+  std::string label() const;
+
+ private:
+  struct Returned {
+    Item item;
+    SlotRef slot;
+    IndexRun indices;
+    bool from_index;
+  };
+  // Claims of an unordered segment that are not in the output yet.
+  struct OpenClaim {
+    SlotRef slot;
+    std::int64_t ordinal;
+    std::int64_t rows;
+    Mark mark;
+  };
+
+  std::int64_t block_rows() const;
+  bool claim_input(std::int64_t rows, Work& work);
+  Mark output_mark(const Work& work) const;
+  void learn(const Work& work);
+  void account_wait(int reason, std::int64_t now);
+  StatusOr<Block> materialize(Work& work);
+  void apply_links(Block block, Work& work, Item& output);
+
+  // Stage counters that are not per stage.
+  std::int64_t total_ns_ = 0;
+  std::int64_t sampled_ns_ = 0;
+  std::int64_t rows_target_ = 0;
+  double ns_per_row_ = 0;
+  double bytes_per_row_ = 0;
+  std::int64_t claims_ = 0;
+  std::deque<Returned> returned_;
+
+  enum Wait { kNone, kInput, kOutput, kMemory };
+  int wait_reason_ = kNone;
+  std::int64_t wait_since_ = 0;
+  std::int64_t waits_[4] = {};
+};
+
+class SequencerPipe final : public Pipe {
+ public:
+  SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op, Stage* stage);
+  ~SequencerPipe() override;
+
+  bool find(const Demand& demand, ClaimKind kind, Work& work) override;
+  void run(Work& work) override;
+  void complete(Work& work) override;
+  bool no_more() const override { return ended_; }
+  void collect_stats(std::vector<PipeStats>& out,
+                     std::int64_t now) const override;
+  void explain(std::string& text, const std::string& indent) const override;
+  void for_each_segment(
+      const std::function<void(SegmentPipe&)>& visit) override;
+  bool idle() const override;
+
+  /// Makes the state, and restores it from `mark` if that has a snapshot.
+  Status start(const SequencerContext& context, const Mark& mark);
+  void add_input(std::unique_ptr<Pipe> pipe, const Mark& mark);
+  /// Plans a nested dataset; set by the planner.
+  std::function<StatusOr<std::unique_ptr<Pipe>>(
+      const NodeRef&, const PathRef&, const Mark&, bool bounded)>
+      plan_nested;
+  bool bounded = false;  // upstream of a prefetch(n)
+
+ private:
+  friend class PipeInputs;
+  friend class PipeOutputs;
+  friend class PipeSnapshot;
+  struct Input {
+    Pipe* pipe = nullptr;  // null when closed
+    std::deque<Item> items;
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;
+    bool ended = false;
+    bool closing = false;  // closed by the running step
+    Mark tail;  // of what follows the items
+    Mark next() const { return items.empty() ? tail : items.front().mark; }
+  };
+
+  void refill(Input& input, std::int64_t wanted);
+  std::int64_t inbox_bytes() const;
+  Ref<const Snapshot> take_snapshot();
+  void fail(Status status, Work& work);
+
+  std::shared_ptr<const Sequencer> op_;
+  SequencerTraits traits_;
+  Stage* stage_;
+  std::unique_ptr<SequencerState> state_;
+  std::vector<Spec> input_specs_;
+
+  // Owned by the running step; otherwise guarded by the lock.
+  std::deque<Input> inputs_;
+  std::vector<Mark> restored_opened_;
+  Ref<const Snapshot> snapshot_;
+  std::int64_t since_snapshot_ = 0;
+
+  // Guarded by the lock.
+  std::vector<std::unique_ptr<Pipe>> pipes_;  // by input number
+  std::vector<std::pair<int, std::unique_ptr<Pipe>>> opened_;  // by this step
+  std::vector<int> closed_;                    // by this step
+  bool running_ = false;
+  bool ended_ = false;
+  Step need_ = Step::more();
+  std::int64_t room_ = 0;
+  std::int64_t wait_since_ = 0;
+  std::int64_t wait_input_ns_ = 0;
+};
+
+/// Turns a graph into pipes. `bounded`: a prefetch(n) lies downstream.
+StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
+                                     const std::string& prefix, PathRef path,
+                                     const Mark& mark, bool bounded);
+
+}  // namespace penstock

@@ -1,0 +1,440 @@
+// From the user's graph to pipes.
+//
+// A chain of operators is flattened to parts (source first), which are grouped:
+//   - index mappings directly above an indexed source disappear into the index
+//     chain the first segment starts from;
+//   - transforms run of one to one in front of a shuffle move behind it;
+//   - consecutive transforms share a segment; an explicit num_parallel_calls,
+//     a sequencer or a prefetch(n) cuts.
+// Places to restore (marks) are peeled off from the consumer's end in the same
+// pass, so that a state fits however the plan is cut.
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/runtime/pipe.h"
+
+namespace penstock {
+namespace {
+
+struct PlannedPart {
+  Part part;
+  const Node* node;
+  Stage* stage;
+  // Where to restore the output of this part.
+  Mark mark;
+};
+
+/// Emits the indices of a chain, for sequencers that permute positions.
+class Positions final : public Sequencer {
+ public:
+  Positions(std::int64_t begin, std::int64_t end) : begin_(begin), end_(end) {}
+
+  SequencerTraits traits() const override {
+    SequencerTraits traits;
+    traits.num_inputs = 0;
+    return traits;
+  }
+  StatusOr<std::unique_ptr<SequencerState>> make_state(
+      const SequencerContext&) const override {
+    auto state = std::make_unique<Next>();
+    state->index = begin_;
+    return state;
+  }
+  StatusOr<Step> step(SequencerState& s, Inputs&, Outputs& out) const override {
+    auto& state = s.as<Next>();
+    const std::int64_t n = std::min(out.room(), end_ - state.index);
+    if (n > 0) out.emit(Rows::lazy(state.index, n));
+    state.index += n;
+    return state.index >= end_ ? Step::end() : Step::more();
+  }
+  void save(const SequencerState& s, SnapshotWriter& writer) const override {
+    writer.own.i64(s.as<Next>().index);
+  }
+  Status restore(SequencerState& s, Decoder& own) const override {
+    s.as<Next>().index = own.i64();
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Next : SequencerState {
+    std::int64_t index = 0;
+  };
+  std::int64_t begin_;
+  std::int64_t end_;
+};
+
+std::int64_t size_of(const Node& node) {
+  return node.cardinality.is_infinite()
+             ? std::numeric_limits<std::int64_t>::max()
+             : node.cardinality.value();
+}
+
+Mark inner_mark(const Mark& mark) {
+  if (!mark.snapshot || mark.snapshot->inputs.empty()) return {};
+  return mark.snapshot->inputs.front();
+}
+
+bool one_to_one(const Part& part) {
+  return part.transform && part.transform->traits().one_to_one;
+}
+
+bool opens_inputs(const Node& node) {
+  for (const Part& part : node.op->lower()) {
+    if (part.sequencer && part.sequencer->traits().opens_inputs) return true;
+  }
+  return false;
+}
+
+// Every node down to a source in this chain maps indices or elements, so the
+// chain needs no sequencer.
+bool by_index(const Node& top) {
+  for (const Node* n = &top;; n = n->inputs.front().get()) {
+    if (!n->indexed) return false;
+    const std::vector<Part> parts = n->op->lower();
+    if (n->inputs.empty()) return parts.front().source != nullptr;
+    if (n->inputs.size() > 1) return false;
+    if (n->op->indexed()->needs_random_access()) return true;
+    if (!n->op->indexed()->is_map() &&
+        !(parts.size() == 1 && one_to_one(parts.front()))) {
+      return false;
+    }
+  }
+}
+
+class Planner {
+ public:
+  Planner(Run& run, std::string prefix, PathRef path)
+      : run_(run), prefix_(std::move(prefix)), path_(std::move(path)) {}
+
+  StatusOr<std::unique_ptr<Pipe>> plan(const NodeRef& top, Mark mark,
+                                       bool bounded);
+
+ private:
+  Stage* stage_of(const Node& node) {
+    return run_.new_stage(node.stage(prefix_));
+  }
+  bool flattens(const Node& node) const;
+  Status restore_index(IndexChain& chain, const Mark& mark,
+                       std::int64_t& next) const;
+  SegmentPipe* open_segment();
+  Status close_segment();
+  Status add_sequencer(const PlannedPart& at, std::int64_t limit);
+
+  Run& run_;
+  const std::string prefix_;
+  const PathRef path_;
+  bool bounded_ = false;
+
+  std::unique_ptr<Pipe> below_;           // finished so far
+  std::unique_ptr<SegmentPipe> segment_;  // being filled
+  std::optional<IndexChain> lazy_chain_;  // rows below_ gives are positions
+  Spec below_spec_;
+  std::int64_t granularity_ = 1;
+  bool below_is_sequencer_ = false;
+};
+
+// The node's work is done by mapping indices, or one to one per element.
+bool Planner::flattens(const Node& node) const {
+  if (!node.indexed) return false;
+  if (node.op->indexed()->is_map()) return true;
+  const std::vector<Part> parts = node.op->lower();
+  return parts.size() == 1 && one_to_one(parts.front());
+}
+
+SegmentPipe* Planner::open_segment() {
+  if (segment_) return segment_.get();
+  segment_ = std::make_unique<SegmentPipe>(run_);
+  segment_->input = std::move(below_);
+  segment_->granularity = granularity_;
+  segment_->path = path_;
+  if (lazy_chain_) {
+    segment_->chain = std::move(lazy_chain_);
+    segment_->user_code = segment_->chain->user_code;
+    lazy_chain_.reset();
+  }
+  granularity_ = 1;
+  return segment_.get();
+}
+
+Status Planner::close_segment() {
+  if (!segment_) return absl::OkStatus();
+  below_ = std::move(segment_);
+  below_is_sequencer_ = false;
+  return absl::OkStatus();
+}
+
+Status Planner::restore_index(IndexChain& chain, const Mark& mark,
+                              std::int64_t& next) const {
+  next = 0;
+  if (mark.snapshot) {
+    Decoder own(mark.snapshot->own);
+    next = own.i64();
+    const std::int64_t shards = own.i64();
+    PS_RETURN_IF_ERROR(own.status("state of an indexed source"));
+    next += mark.skip;
+    if (shards != chain.num_shards) {
+      if (shards < 1) return absl::DataLossError("state: bad shard count");
+      // The same global position, seen from another number of shards.
+      const std::int64_t global = next * shards;
+      next = std::max<std::int64_t>(
+          0, (global - chain.shard_index + chain.num_shards - 1) /
+                 chain.num_shards);
+    }
+  } else {
+    next = mark.skip;
+  }
+  if (next < 0) return absl::DataLossError("state: negative position");
+  next = std::min(next, chain.size);
+  return absl::OkStatus();
+}
+
+Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
+  const SequencerTraits traits = at.part.sequencer->traits();
+  if (traits.needs_payload && (below_is_sequencer_ || lazy_chain_) &&
+      !segment_) {
+    open_segment();
+  }
+  if (segment_) {
+    segment_->align = std::max(segment_->align, traits.granularity);
+    PS_RETURN_IF_ERROR(close_segment());
+  }
+  auto pipe =
+      std::make_unique<SequencerPipe>(run_, at.part.sequencer, at.stage);
+  pipe->out.limit = limit;
+  pipe->bounded = limit != kUnlimited;
+  std::vector<Spec> specs;
+  if (traits.num_inputs == 1) {
+    specs.push_back(at.node->inputs.empty() ? Spec()
+                                            : at.node->inputs.front()->spec);
+    pipe->add_input(std::move(below_), inner_mark(at.mark));
+  } else if (traits.num_inputs > 1) {
+    for (int i = 0; i < traits.num_inputs; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const NodeRef& input = at.node->inputs[k];
+      Mark mark;
+      if (at.mark.snapshot) {
+        if (at.mark.snapshot->inputs.size() <= k) {
+          return absl::DataLossError("state: an input's place is missing");
+        }
+        mark = at.mark.snapshot->inputs[k];
+      }
+      const std::string prefix =
+          absl::StrCat(at.stage->info.to_string(), "[", i, "].");
+      PS_ASSIGN_OR_RETURN(
+          std::unique_ptr<Pipe> branch,
+          ::penstock::plan(run_, input, prefix, path_, mark, pipe->bounded));
+      pipe->add_input(std::move(branch), mark);
+      specs.push_back(input->spec);
+    }
+  }
+  Run* run = &run_;
+  const std::string nested = absl::StrCat(at.stage->info.to_string(), ".");
+  pipe->plan_nested = [run, nested](const NodeRef& node, const PathRef& path,
+                                    const Mark& mark, bool bounded) {
+    return ::penstock::plan(*run, node, nested, path, mark, bounded);
+  };
+  SequencerContext context;
+  context.stage = &at.stage->info;
+  context.epoch = run_.config().epoch;
+  context.stage_salt = at.stage->salt;
+  context.path = path_;
+  context.memory_budget = run_.config().memory_budget;
+  context.cancel_flag = run_.cancel_flag();
+  context.input_specs = specs;
+  context.input_nodes = at.node->inputs;
+  pipe->out.drop_first(at.mark.skip);
+  PS_RETURN_IF_ERROR(pipe->start(context, at.mark));
+  granularity_ = traits.granularity;
+  below_ = std::move(pipe);
+  below_is_sequencer_ = true;
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
+                                              bool bounded) {
+  // Nodes of the unary chain, consumer first.
+  std::vector<NodeRef> nodes;
+  for (NodeRef n = top;; n = n->inputs.front()) {
+    nodes.push_back(n);
+    if (n->inputs.size() != 1 || (opens_inputs(*n) && !by_index(*n))) break;
+  }
+
+  // The nodes from `head` down to the end of `nodes` become the index chain.
+  std::size_t base = nodes.size();  // the chain's base node
+  if (nodes.back()->inputs.empty() && nodes.back()->indexed &&
+      nodes.back()->op->lower().front().source) {
+    base = nodes.size() - 1;
+  }
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (nodes[i]->indexed && nodes[i]->op->indexed()->needs_random_access()) {
+      // Everything below the lowest one is read by index.
+      base = i + 1;
+      while (base + 1 < nodes.size() && flattens(*nodes[base])) ++base;
+      break;
+    }
+  }
+  std::size_t head = base;
+  if (base < nodes.size()) {
+    while (head > 0 && flattens(*nodes[head - 1])) --head;
+  }
+
+  // Parts above the chain's index mappings, consumer first.
+  std::vector<PlannedPart> parts;
+  std::optional<IndexChain> chain;
+  for (std::size_t i = 0; i < std::min(base, nodes.size()); ++i) {
+    const Node& node = *nodes[i];
+    const bool mapped = i >= head && node.op->indexed()->is_map();
+    if (mapped) continue;
+    Stage* stage = stage_of(node);
+    std::vector<Part> lowered = node.op->lower();
+    for (std::size_t k = lowered.size(); k-- > 0;) {
+      parts.push_back({std::move(lowered[k]), &node, stage, {}});
+    }
+  }
+  if (base < nodes.size()) {
+    chain.emplace();
+    chain->keep_alive = nodes;
+    chain->path = path_;
+    chain->base = nodes[base];
+    chain->base_prefix = prefix_;
+    chain->base_stage = stage_of(*nodes[base]);
+    chain->size = size_of(*nodes[head]);
+    const std::vector<Part> lowered = nodes[base]->op->lower();
+    chain->user_code = lowered.size() != 1 || !lowered.front().source ||
+                       lowered.front().source->user_code();
+    for (std::size_t i = head; i < base; ++i) {
+      const IndexedOp* op = nodes[i]->op->indexed();
+      if (!op->is_map()) continue;
+      if (chain->maps.empty() && op->num_shards() > 0) {
+        chain->num_shards = op->num_shards();
+        chain->shard_index = op->shard_index();
+      }
+      chain->maps.push_back(
+          {op, size_of(*nodes[i]->inputs.front()), stage_of(*nodes[i])});
+    }
+  }
+
+  // A permuting sequencer right above maps that are one to one takes their
+  // place; they run behind it, on what it lets out.
+  if (chain && !parts.empty()) {
+    std::size_t p = parts.size();
+    while (p > 0 && one_to_one(parts[p - 1].part)) --p;
+    if (p > 0 && parts[p - 1].part.sequencer &&
+        parts[p - 1].part.sequencer->traits().permutes) {
+      std::rotate(parts.begin() + static_cast<std::ptrdiff_t>(p) - 1,
+                  parts.begin() + static_cast<std::ptrdiff_t>(p), parts.end());
+    }
+  }
+
+  // Places to restore and limits, from the consumer down.
+  std::vector<std::int64_t> limits(parts.size() + 1, kUnlimited);
+  std::int64_t limit = bounded ? 0 : kUnlimited;
+  std::vector<bool> cut_above(parts.size() + 1, false);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    limits[i] = limit;
+    PlannedPart& at = parts[i];
+    at.mark = mark;
+    if (at.part.limit) {
+      limits[i + 1] = limit = *at.part.limit < 0 ? kUnlimited : *at.part.limit;
+      cut_above[i + 1] = true;
+      continue;
+    }
+    if (limit != kUnlimited) limit = 0;
+    if (at.part.sequencer) {
+      mark = inner_mark(mark);
+    } else if (!one_to_one(at.part)) {
+      if (mark.skip > 0) cut_above[i] = true;
+      mark = inner_mark(mark);
+    }
+  }
+  limits[parts.size()] = limit;
+
+  // Build, source first.
+  const auto finish_limit = [&](std::size_t i) {
+    // The pipe that ends with part i (parts.size(): the chain head).
+    if (segment_) segment_->out.limit = limits[i];
+  };
+  if (chain) {
+    if (!parts.empty() && parts.back().part.sequencer &&
+        parts.back().part.sequencer->traits().permutes) {
+      std::int64_t next = 0;
+      PS_RETURN_IF_ERROR(restore_index(*chain, mark, next));
+      Stage* stage = chain->base_stage;
+      auto positions = std::make_shared<Positions>(next, chain->size);
+      auto pipe = std::make_unique<SequencerPipe>(run_, positions, stage);
+      pipe->out.limit = limits[parts.size()];
+      SequencerContext context;
+      context.stage = &stage->info;
+      PS_RETURN_IF_ERROR(pipe->start(context, {}));
+      below_ = std::move(pipe);
+      below_is_sequencer_ = true;
+      lazy_chain_ = std::move(chain);
+    } else {
+      std::int64_t next = 0;
+      PS_RETURN_IF_ERROR(restore_index(*chain, mark, next));
+      SegmentPipe* segment = open_segment();
+      segment->from_index = true;
+      segment->next_index = next;
+      segment->end_index = chain->size;
+      segment->user_code = chain->user_code;
+      segment->chain = std::move(chain);
+      segment->out.limit = limits[parts.size()];
+    }
+  }
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    PlannedPart& at = parts[i];
+    if (at.part.limit) {
+      finish_limit(i + 1);
+      PS_RETURN_IF_ERROR(close_segment());
+      continue;
+    }
+    if (at.part.sequencer) {
+      PS_RETURN_IF_ERROR(add_sequencer(at, limits[i]));
+      continue;
+    }
+    const TransformTraits traits = at.part.transform->traits();
+    const bool ordered =
+        traits.deterministic.value_or(run_.config().deterministic);
+    const bool capped = traits.user_code && traits.max_parallel > 0;
+    const bool has_links = segment_ && !segment_->links.empty();
+    const bool own_segment = capped || !run_.config().fuse || !ordered;
+    if (segment_ && (segment_->cap > 0 || !segment_->ordered ||
+                     (own_segment && has_links) ||
+                     (capped && segment_->user_code))) {
+      PS_RETURN_IF_ERROR(close_segment());
+    }
+    SegmentPipe* segment = open_segment();
+    segment->links.push_back({at.part.transform, traits, at.stage});
+    segment->user_code |= traits.user_code;
+    segment->out.limit = limits[i];
+    if (!traits.one_to_one) {
+      ++segment->filters;
+      segment->out.drop_first(at.mark.skip);
+    }
+    if (capped) segment->cap = traits.max_parallel;
+    if (!ordered) segment->ordered = false;
+    if (cut_above[i] || !run_.config().fuse) {
+      PS_RETURN_IF_ERROR(close_segment());
+    }
+  }
+  PS_RETURN_IF_ERROR(close_segment());
+  if (below_is_sequencer_) {
+    // The consumer takes blocks, so a last segment gathers them.
+    const std::int64_t ahead = below_->out.limit;
+    if (ahead != kUnlimited) below_->out.limit = 0;
+    open_segment()->out.limit = ahead;
+    PS_RETURN_IF_ERROR(close_segment());
+  }
+  return std::move(below_);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
+                                     const std::string& prefix, PathRef path,
+                                     const Mark& mark, bool bounded) {
+  return Planner(run, prefix, std::move(path)).plan(node, mark, bounded);
+}
+
+}  // namespace penstock

@@ -1,0 +1,269 @@
+#include "penstock/runtime/run.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "penstock/runtime/pipe.h"
+
+namespace penstock {
+
+Run::Run(RunConfig config)
+    : config_(std::move(config)),
+      account_(config_.memory_budget, &Account::process()) {
+  created_ = now();
+  last_return_ = created_;
+  soft_limit_ = std::max<std::int64_t>(
+      64 * 1024, std::min(soft_limit_, config_.memory_budget / 4));
+}
+
+Run::~Run() = default;
+
+StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
+                                           const Mark& mark) {
+  std::shared_ptr<Run> run(new Run(std::move(config)));
+  run->node_ = node;
+  PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", nullptr, mark, false));
+  run->bounded_ = run->root_->out.limit != kUnlimited;
+  return run;
+}
+
+Stage* Run::new_stage(StageInfo info) {
+  // Nested datasets come and go; their stages share one set of counters.
+  std::string label = info.to_string();
+  std::lock_guard lock(stages_mutex_);
+  for (const auto& stage : stages_) {
+    if (stage->label == label) return stage.get();
+  }
+  auto stage = std::make_unique<Stage>();
+  stage->salt = stage_salt(info);
+  stage->info = std::move(info);
+  stage->label = std::move(label);
+  stage->stats.stage = stage->label;
+  stages_.push_back(std::move(stage));
+  return stages_.back().get();
+}
+
+void Run::log(std::string stage, std::string what, std::string reason) {
+  constexpr std::size_t kMaxDecisions = 1000;
+  if (decisions_.size() >= kMaxDecisions) return;
+  decisions_.push_back({now() - created_, std::move(stage), std::move(what),
+                        std::move(reason)});
+}
+
+void Run::retire(std::unique_ptr<Pipe> pipe) {
+  if (pipe->idle()) return;  // destroys it
+  retired_.push_back(std::move(pipe));
+}
+
+void Run::adjust_cpu(int by) {
+  std::lock_guard lock(mutex_);
+  cpu_active_ += by;
+}
+
+bool Run::claim(ClaimKind kind, Work& work) {
+  std::lock_guard lock(mutex_);
+  if (cancelled_.load(std::memory_order_relaxed)) return false;
+  claim_time = now();
+  Demand demand;
+  const bool waiting = waiting_.load(std::memory_order_relaxed);
+  if (bounded_) demand.rows = (waiting ? 1 : 0) - held_rows_;
+  demand.critical = waiting;
+  if (!root_->find(demand, kind, work)) return false;
+  if (work.dry_run) return true;
+  ++in_flight_;
+  if (kind == ClaimKind::kCpu) ++cpu_active_;
+  return true;
+}
+
+void Run::execute(Work& work) { work.pipe->run(work); }
+
+void Run::complete(Work& work) {
+  bool wake = false;
+  std::vector<std::unique_ptr<Pipe>> idle;
+  {
+    std::lock_guard lock(mutex_);
+    work.pipe->complete(work);
+    --in_flight_;
+    if (work.kind == ClaimKind::kCpu) --cpu_active_;
+    if (!retired_.empty()) {
+      auto done = std::partition(retired_.begin(), retired_.end(),
+                                 [](const auto& p) { return !p->idle(); });
+      std::move(done, retired_.end(), std::back_inserter(idle));
+      retired_.erase(done, retired_.end());
+    }
+    wake = (waiting_.load(std::memory_order_relaxed) && fetch_ready()) ||
+           (cancelled_.load(std::memory_order_relaxed) && in_flight_ == 0);
+  }
+  work = Work();
+  if (wake) config_.scheduler->wake_waiters(this);
+}
+
+bool Run::has_work(ClaimKind kind) {
+  Work work;
+  work.dry_run = true;
+  return claim(kind, work);
+}
+
+bool Run::fetch_ready() const {
+  return cancelled_.load(std::memory_order_relaxed) ||
+         root_->out.ready_rows() > 0 || root_->exhausted();
+}
+
+Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
+                      Mark& mark) {
+  const std::int64_t asked = now();
+  std::unique_lock lock(mutex_);
+  think_ns_ += asked - last_return_;
+  held_rows_ = 0;
+  if (!fetch_ready()) {
+    waiting_.store(true, std::memory_order_relaxed);
+    lock.unlock();
+    config_.scheduler->notify(this);
+    // Native work can be done right here instead of waiting for a worker.
+    Work work;
+    while (claim(ClaimKind::kHelp, work)) {
+      execute(work);
+      complete(work);
+      lock.lock();
+      const bool ready = fetch_ready();
+      lock.unlock();
+      if (ready) break;
+    }
+    config_.scheduler->wait(this, [this] { return fetch_ready(); });
+    lock.lock();
+    waiting_.store(false, std::memory_order_relaxed);
+  }
+  Fetch result = Fetch::kEnd;
+  const bool was_full = root_->out.ready_bytes() >= soft_limit_;
+  if (cancelled_.load(std::memory_order_relaxed)) {
+    result = Fetch::kCancelled;
+  } else if (root_->out.ready_rows() > 0) {
+    Item item = root_->out.take(kUnlimited);
+    // A segment files its result as one part; a cut leaves a slice of it.
+    const Rows& rows = item.parts.front();
+    block = rows.block_ref();
+    begin = rows.at(0);
+    end = begin + rows.size();
+    mark = item.mark;
+    consumed_ += rows.size();
+    held_rows_ = rows.size();
+    result = Fetch::kBlock;
+  }
+  const bool wake = result == Fetch::kBlock &&
+                    (was_full || root_->out.ready_items() <= 2);
+  last_return_ = now();
+  wait_ns_ += last_return_ - asked;
+  lock.unlock();
+  if (wake) config_.scheduler->notify(this);
+  return result;
+}
+
+void Run::consumer_holds(std::int64_t rows) {
+  {
+    std::lock_guard lock(mutex_);
+    held_rows_ = rows;
+  }
+  config_.scheduler->notify(this);
+}
+
+void Run::cancel() {
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_.store(true);
+  }
+  config_.scheduler->wake_waiters(this);
+}
+
+bool Run::close(std::int64_t /*timeout_ns*/) {
+  cancel();
+  config_.scheduler->remove(this);
+  config_.scheduler->wait(this, [this] { return in_flight_ == 0; });
+  // The pipes, and all bytes they hold, go now and on this thread.
+  std::unique_ptr<Pipe> root;
+  std::vector<std::unique_ptr<Pipe>> retired;
+  {
+    std::lock_guard lock(mutex_);
+    if (root_) final_stats_ = stats_locked();
+    root.swap(root_);
+    retired.swap(retired_);
+  }
+  return true;
+}
+
+void Run::mark_blocking(Stage* stage, int blocked_calls) {
+  std::lock_guard lock(mutex_);
+  stage->blocking.store(true, std::memory_order_relaxed);
+  if (root_ == nullptr) return;
+  root_->for_each_segment([&](SegmentPipe& segment) {
+    bool mine = segment.chain && segment.chain->base_stage == stage;
+    for (const auto& link : segment.links) mine |= link.stage == stage;
+    if (mine) segment.grow_width(blocked_calls);
+  });
+}
+
+void Run::tune(std::int64_t now) {
+  std::lock_guard lock(mutex_);
+  if (root_ == nullptr) return;
+  root_->for_each_segment([now](SegmentPipe& s) { s.tune(now); });
+}
+
+IteratorStats Run::stats() {
+  std::lock_guard lock(mutex_);
+  return root_ ? stats_locked() : final_stats_;
+}
+
+IteratorStats Run::stats_locked() {
+  IteratorStats out;
+  const std::int64_t t = now();
+  root_->collect_stats(out.pipes, t);
+  {
+    std::lock_guard lock(stages_mutex_);
+    for (const auto& stage : stages_) out.stages.push_back(stage->stats);
+  }
+  out.decisions = decisions_;
+  out.elements = consumed_ - held_rows_;
+  out.consumer_wait_ns = wait_ns_;
+  out.consumer_think_ns = think_ns_;
+  out.elapsed_ns = t - created_;
+  out.bytes_held = account_.used();
+  out.bytes_peak = account_.peak();
+  out.memory_budget = config_.memory_budget;
+  out.cpu_budget = config_.cpu_budget;
+  return out;
+}
+
+std::string Run::explain() {
+  std::lock_guard lock(mutex_);
+  std::string text;
+  if (root_) root_->explain(text, "");
+  return text;
+}
+
+std::string IteratorStats::to_string() const {
+  std::string out = absl::StrFormat(
+      "%-24s %12s %10s %10s %10s %6s\n", "stage", "elements", "MB", "busy ms",
+      "blocks", "par");
+  for (const StageStats& s : stages) {
+    absl::StrAppendFormat(&out, "%-24s %12d %10.2f %10.2f %10d %6d%s\n",
+                          s.stage, s.elements, static_cast<double>(s.bytes) / 1e6,
+                          static_cast<double>(s.busy_ns) / 1e6, s.blocks,
+                          s.max_parallelism, s.blocking ? " blocking" : "");
+  }
+  absl::StrAppendFormat(
+      &out,
+      "consumer: %d elements, waited %.1f ms, was busy %.1f ms; held at most "
+      "%.2f MB of %.0f MB\n",
+      elements, static_cast<double>(consumer_wait_ns) / 1e6,
+      static_cast<double>(consumer_think_ns) / 1e6,
+      static_cast<double>(bytes_peak) / 1e6,
+      static_cast<double>(memory_budget) / 1e6);
+  for (const Decision& d : decisions) {
+    absl::StrAppendFormat(&out, "  %.1f ms %s: %s (%s)\n",
+                          static_cast<double>(d.at_ns) / 1e6, d.stage, d.what,
+                          d.reason);
+  }
+  return out;
+}
+
+}  // namespace penstock

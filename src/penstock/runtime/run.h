@@ -1,0 +1,193 @@
+// A running plan: its pipes, their exchanges and the bookkeeping between them.
+//
+// Concurrency. One mutex per Run guards every exchange, claim and counter.
+// Critical sections only move handles: user code, payload copies and sequencer
+// steps run outside it. Workers drive a Run through three steps:
+//   claim()     under the lock: picks work nearest the consumer, fixes its
+//               place in the order;
+//   execute()   without the lock: runs it;
+//   complete()  under the lock: files the result.
+// A simulation interleaves exactly these steps. Why one lock:
+// docs/decisions/0001-one-lock-per-run.md.
+//
+// Lifetime. Run is shared by its Iterator and by the workers inside it. Pipes
+// are owned by the Run (a tree from the consumer to the sources); a pipe with
+// work in flight is never destroyed. close() returns when nothing is in flight.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "penstock/graph/node.h"
+#include "penstock/memory/ledger.h"
+#include "penstock/runtime/exchange.h"
+#include "penstock/runtime/scheduler.h"
+#include "penstock/runtime/stats.h"
+
+namespace penstock {
+
+class Pipe;
+class SegmentPipe;
+
+/// What a caller of claim() may run.
+enum class ClaimKind : std::uint8_t {
+  kCpu,      // holds a CPU token
+  kElastic,  // holds none: only stages known to block
+  kHelp,     // the consumer's own thread: no user code
+};
+
+/// A stage of the plan while it runs.
+struct Stage {
+  StageInfo info;
+  std::uint64_t salt = 0;
+  StageStats stats;
+  std::string label;
+  std::atomic<bool> blocking{false};
+};
+
+/// One claimed piece of work.
+struct Work {
+  Pipe* pipe = nullptr;
+  SlotRef slot{};
+  Item input;
+  IndexRun indices;      // when the pipe starts at an index
+  bool from_index = false;
+  ClaimKind kind = ClaimKind::kCpu;
+  bool dry_run = false;  // find() only tells whether there is work
+  Charge reservation;    // for the result
+  bool sample = false;   // time every stage of this block
+  std::int64_t expected_rows = 0;
+
+  // Results of execute().
+  Item output;
+  Item rest;             // given back because the block took too long
+  IndexRun rest_indices;
+  std::vector<Item> emitted;  // of a sequencer
+  Step step;
+  Status failure;
+  std::int64_t input_rows = 0;
+  std::int64_t started = 0;
+  std::int64_t finished = 0;
+  std::int64_t bytes = 0;
+  std::int64_t errors = 0;
+  std::int64_t cpu_ns = -1;  // when sampled
+  /// Per stage, in the order of the pipe's links.
+  absl::InlinedVector<std::int64_t, 4> rows_out;
+  absl::InlinedVector<std::int64_t, 4> stage_ns;  // when sampled
+};
+
+struct RunConfig {
+  Scheduler* scheduler = nullptr;
+  Epoch epoch;
+  int cpu_budget = 1;
+  std::int64_t memory_budget = 0;
+  bool deterministic = true;
+  bool autotune = true;
+  bool fuse = true;
+  std::int64_t max_block_rows = 1 << 20;
+  ErrorPolicy on_error;
+};
+
+class Run : public std::enable_shared_from_this<Run> {
+ public:
+  /// Plans `node` to run from `mark` (null: from the start).
+  static StatusOr<std::shared_ptr<Run>> create(NodeRef node, RunConfig config,
+                                               const Mark& mark);
+  ~Run();
+
+  // --- workers ----------------------------------------------------------
+  /// Under the lock. False when there is nothing to do now.
+  bool claim(ClaimKind kind, Work& work);
+  void execute(Work& work);
+  void complete(Work& work);
+  /// Whether claim() would find something.
+  bool has_work(ClaimKind kind);
+  /// The consumer waits for an element.
+  bool consumer_waiting() const {
+    return waiting_.load(std::memory_order_relaxed);
+  }
+
+  // --- consumer ---------------------------------------------------------
+  enum class Fetch { kBlock, kEnd, kCancelled };
+  /// Waits for the next block. Called by one thread at a time.
+  Fetch fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
+              Mark& mark);
+  /// Tells how many rows of the last block the consumer has not used yet;
+  /// matters when prefetch(n) bounds the work.
+  void consumer_holds(std::int64_t rows);
+  /// True when the last stage's output is bounded by prefetch(n).
+  bool bounded() const { return bounded_; }
+
+  /// No new work is started; a waiting fetch() returns. Returns at once.
+  void cancel();
+  /// cancel(), then waits for work in flight; false on time-out.
+  bool close(std::int64_t timeout_ns = -1);
+  bool cancelled() const { return cancelled_.load(); }
+  const std::atomic<bool>* cancel_flag() const { return &cancelled_; }
+
+  IteratorStats stats();
+  std::string explain();
+  Account& account() { return account_; }
+  const RunConfig& config() const { return config_; }
+  Scheduler& scheduler() { return *config_.scheduler; }
+
+  // --- monitor ----------------------------------------------------------
+  /// A call of `stage` was seen to block.
+  void mark_blocking(Stage* stage, int blocked_calls);
+  /// Every tick: follows the measured rate of blocking stages.
+  void tune(std::int64_t now);
+
+  // --- for pipes, all under the lock --------------------------------------
+  std::mutex& mutex() { return mutex_; }
+  /// Consumers and closers wait here.
+  std::condition_variable& waiters() { return waiters_; }
+  /// Thread-safe without the lock.
+  Stage* new_stage(StageInfo info);
+  std::int64_t now() const { return config_.scheduler->clock().now(); }
+  std::int64_t soft_limit() const { return soft_limit_; }
+  void log(std::string stage, std::string what, std::string reason);
+  /// Takes a pipe whose input is closed; destroyed when it is idle.
+  void retire(std::unique_ptr<Pipe> pipe);
+  /// Time of the claim under way; one clock read serves all pipes.
+  std::int64_t claim_time = 0;
+  /// CPU workers of this run at work.
+  void adjust_cpu(int by);
+  bool cpu_free() const { return cpu_active_ < config_.cpu_budget; }
+
+ private:
+  explicit Run(RunConfig config);
+  bool fetch_ready() const;
+  IteratorStats stats_locked();
+
+  const RunConfig config_;
+  NodeRef node_;
+  mutable std::mutex mutex_;
+  std::condition_variable waiters_;
+  std::mutex stages_mutex_;  // only for the list: nested plans add to it
+  Account account_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  std::unique_ptr<Pipe> root_;
+  std::vector<std::unique_ptr<Pipe>> retired_;
+  std::vector<Decision> decisions_;
+  std::int64_t soft_limit_ = std::int64_t{4} << 20;
+  std::int64_t created_ = 0;
+  std::int64_t held_rows_ = 0;
+  int in_flight_ = 0;
+  int cpu_active_ = 0;
+  bool bounded_ = false;
+  std::atomic<bool> waiting_{false};
+  std::atomic<bool> cancelled_{false};
+
+  IteratorStats final_stats_;  // once closed
+  std::int64_t consumed_ = 0;
+  std::int64_t wait_ns_ = 0;
+  std::int64_t think_ns_ = 0;
+  std::int64_t last_return_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+// Who runs a Run's work: the process-wide executor, or a simulation.
+//
+// A Run offers work through claim/execute/complete (run.h); a Scheduler calls
+// them from its workers. Both sides tell each other about changes through this
+// interface only, so that a single-threaded simulation can stand in.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "penstock/base/clock.h"
+
+namespace penstock {
+
+class Run;
+
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual const Clock& clock() const = 0;
+  /// CPU workers at work at once.
+  virtual int cpu_budget() const = 0;
+
+  virtual void add(std::shared_ptr<Run> run) = 0;
+  /// No worker will take work of `run` any more. Does not wait.
+  virtual void remove(Run* run) = 0;
+  /// `run` may have work. Call without the run's lock.
+  virtual void notify(Run* run) = 0;
+  /// Blocks the calling thread until `done()` is true; it is evaluated under
+  /// the run's lock. `run` must be notified through wake_consumer().
+  virtual void wait(Run* run, const std::function<bool()>& done) = 0;
+  /// `done()` of a waiting consumer may have become true.
+  virtual void wake_waiters(Run* run) = 0;
+
+  /// Around code of the user that may block: `stage` identifies it to the
+  /// monitor. Called by the thread that runs the code.
+  virtual void user_code_begin(Run* run, void* stage) = 0;
+  virtual void user_code_end() = 0;
+};
+
+/// The process-wide executor.
+Scheduler& default_scheduler();
+
+}  // namespace penstock

@@ -1,0 +1,491 @@
+// Segments: claims of consecutive rows, executed by any worker.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/runtime/pipe.h"
+
+namespace penstock {
+namespace {
+
+// Work per block: long enough that a hand-over (under 1 us) does not count,
+// short enough that workers share the tail of a stream evenly.
+constexpr double kTargetNs = 50'000;
+constexpr double kTargetBytes = 256 * 1024;
+constexpr std::int64_t kNativeFirstRows = 1024;
+constexpr std::size_t kMaxParts = 64;
+constexpr std::int64_t kSampleEvery = 64;
+constexpr double kLongBlockNs = 1e6;
+constexpr int kMaxWidth = 64;
+
+Block error_block(std::int64_t rows, const Origins& origins,
+                  const ErrorRef& error) {
+  Block block(nullptr, {}, rows, origins);
+  for (std::int64_t i = 0; i < rows; ++i) block.errors().emplace_back(i, error);
+  return block;
+}
+
+}  // namespace
+
+std::int64_t Pipe::allowance(const Demand& demand, std::int64_t extra) const {
+  if (out.limit == kUnlimited) return kUnlimited;
+  if (demand.rows <= 0 && out.limit == 0) return 0;
+  // A consumer that works ahead takes what is there, element by element.
+  const std::int64_t wanted = demand.rows == kUnlimited ? 1 : demand.rows;
+  return wanted + out.limit + extra - out.total_rows();
+}
+
+bool Pipe::has_credit() const {
+  return out.ready_bytes() < run_.soft_limit() || out.ready_items() < 2;
+}
+
+Status IndexChain::read(const IndexRun& run, const RunConfig& config,
+                        const std::atomic<bool>* cancel_flag,
+                        std::vector<Block>& out) const {
+  std::vector<IndexRun> runs{run};
+  for (const Map& map : maps) {
+    CallContext context;
+    context.stage = &map.stage->info;
+    context.epoch = config.epoch;
+    context.stage_salt = map.stage->salt;
+    std::vector<IndexRun> mapped;
+    for (const IndexRun& r : runs) {
+      map.op->map_run(r, map.input_size, context, mapped);
+    }
+    runs = std::move(mapped);
+  }
+  for (const IndexRun& r : runs) {
+    PS_RETURN_IF_ERROR(read_indexed(*base, r, config.epoch, cancel_flag,
+                                    base_prefix, out));
+  }
+  return absl::OkStatus();
+}
+
+std::string SegmentPipe::label() const {
+  std::string text;
+  if (chain) {
+    absl::StrAppend(&text, chain->base_stage->label);
+    for (auto it = chain->maps.rbegin(); it != chain->maps.rend(); ++it) {
+      absl::StrAppend(&text, " ", it->stage->label);
+    }
+  }
+  for (const Link& link : links) {
+    absl::StrAppend(&text, text.empty() ? "" : " ", link.stage->label);
+  }
+  return text.empty() ? "gather" : text;
+}
+
+bool SegmentPipe::no_more() const {
+  if (!returned_.empty()) return false;
+  return from_index ? next_index >= end_index : input->exhausted();
+}
+
+bool SegmentPipe::idle() const {
+  return active == 0 && (!input || input->idle());
+}
+
+std::int64_t SegmentPipe::block_rows() const {
+  std::int64_t rows = rows_target_;
+  if (rows == 0) rows = user_code ? granularity : kNativeFirstRows;
+  rows = std::min(rows, run_.config().max_block_rows);
+  if (rows > align) rows -= rows % align;
+  if (granularity > 1) rows -= rows % granularity;
+  return std::max(rows, granularity);
+}
+
+void SegmentPipe::account_wait(int reason, std::int64_t now) {
+  if (wait_reason_ != kNone) waits_[wait_reason_] += now - wait_since_;
+  wait_reason_ = reason;
+  wait_since_ = now;
+}
+
+bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
+  // With an explicit width w, w calls may run for the element waited for.
+  const std::int64_t extra = user_code && cap > 1 ? cap - 1 : 0;
+  const std::int64_t allowed = allowance(demand, extra);
+  const bool starved =
+      returned_.empty() &&
+      (from_index ? next_index >= end_index : input->out.ready_rows() == 0);
+
+  bool may_run = allowed > 0 && !starved && (cap == 0 || active < cap);
+  switch (kind) {
+    case ClaimKind::kCpu:
+      may_run = may_run && !blocking && run_.cpu_free();
+      break;
+    case ClaimKind::kElastic:
+      may_run = may_run && blocking && active < width;
+      break;
+    case ClaimKind::kHelp:
+      may_run = may_run && !user_code;
+      break;
+  }
+  int reason = starved ? kInput : kNone;
+  if (may_run && !has_credit()) {
+    may_run = false;
+    reason = kOutput;
+  }
+  if (may_run) {
+    std::int64_t rows = block_rows();
+    if (allowed < kUnlimited / granularity) {
+      rows = std::min(rows, allowed * granularity);
+    }
+    // Bytes are known from earlier blocks only; the first one is on credit.
+    const double per_row = std::max(bytes_per_row_, 8.0);
+    const std::int64_t available = run_.account().available();
+    if (static_cast<double>(rows) * per_row > static_cast<double>(available)) {
+      rows = static_cast<std::int64_t>(
+          std::max(0.0, static_cast<double>(available)) / per_row);
+      rows -= rows % granularity;
+      if (rows < granularity) {
+        const bool reserve = demand.critical && out.empty();
+        rows = reserve ? granularity : 0;
+      }
+    }
+    if (rows > 0) {
+      if (work.dry_run) return true;
+      work.pipe = this;
+      work.kind = kind;
+      work.reservation =
+          Charge(&run_.account(),
+                 static_cast<std::int64_t>(static_cast<double>(rows) * per_row));
+      claim_input(rows, work);
+      work.sample =
+          claims_++ % kSampleEvery == 0 ||
+          ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
+      ++active;
+      account_wait(kNone, run_.claim_time);
+      return true;
+    }
+    reason = kMemory;
+  }
+  if (active == 0) account_wait(reason, run_.claim_time);
+  if (!input) return false;
+  Demand upstream;
+  upstream.rows = allowed >= kUnlimited / granularity
+                      ? kUnlimited
+                      : std::max<std::int64_t>(0, allowed) * granularity;
+  upstream.critical = demand.critical && out.empty() && starved;
+  return input->find(upstream, kind, work);
+}
+
+bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
+  if (!returned_.empty()) {
+    Returned& back = returned_.front();
+    work.slot = back.slot;
+    work.input = std::move(back.item);
+    work.indices = back.indices;
+    work.from_index = back.from_index;
+    work.input_rows = work.from_index ? work.indices.count : work.input.size;
+    returned_.pop_front();
+    return true;
+  }
+  if (from_index) {
+    const std::int64_t n = std::min(rows, end_index - next_index);
+    work.from_index = true;
+    work.indices.path = chain->path;
+    work.indices.begin = next_index;
+    work.indices.count = n;
+    work.input_rows = n;
+    next_index += n;
+  } else {
+    work.input = input->out.take(rows, granularity);
+    while (work.input.size < rows && input->out.ready_rows() > 0 &&
+           work.input.parts.size() < kMaxParts) {
+      Item more = input->out.take(rows - work.input.size, granularity);
+      for (Rows& part : more.parts) work.input.add(std::move(part));
+    }
+    work.input_rows = work.input.size;
+  }
+  work.expected_rows = (work.input_rows + granularity - 1) / granularity;
+  work.slot = out.append(work.expected_rows);
+  return true;
+}
+
+Mark SegmentPipe::output_mark(const Work& work) const {
+  Mark mark;
+  if (work.from_index) {
+    auto snapshot = make_ref<Snapshot>();
+    Encoder own;
+    own.i64(work.indices.begin);
+    own.i64(chain->num_shards);
+    snapshot->own = std::move(own).take();
+    mark.snapshot = std::move(snapshot);
+  } else {
+    mark = work.input.mark;
+  }
+  for (int i = 0; i < filters; ++i) {
+    auto snapshot = make_ref<Snapshot>();
+    snapshot->inputs.push_back(std::move(mark));
+    mark = Mark{std::move(snapshot), 0};
+  }
+  return mark;
+}
+
+StatusOr<Block> SegmentPipe::materialize(Work& work) {
+  std::vector<Block> blocks;
+  if (work.from_index) {
+    PS_RETURN_IF_ERROR(chain->read(work.indices, run_.config(),
+                                   run_.cancel_flag(), blocks));
+  } else {
+    for (const Rows& part : work.input.parts) {
+      if (!part.is_lazy()) {
+        PS_ASSIGN_OR_RETURN(Block block, part.materialize());
+        blocks.push_back(std::move(block));
+        continue;
+      }
+      IndexRun run;
+      run.path = chain->path;
+      run.count = part.size();
+      if (part.contiguous()) {
+        run.begin = part.at(0);
+      } else {
+        std::vector<std::int64_t> list;
+        list.reserve(static_cast<std::size_t>(part.size()));
+        for (std::int64_t i = 0; i < part.size(); ++i) {
+          list.push_back(part.at(i));
+        }
+        run.list = std::make_shared<const std::vector<std::int64_t>>(
+            std::move(list));
+      }
+      PS_RETURN_IF_ERROR(
+          chain->read(run, run_.config(), run_.cancel_flag(), blocks));
+    }
+  }
+  if (blocks.size() == 1) return std::move(blocks.front());
+  return join_blocks(blocks);
+}
+
+void SegmentPipe::run(Work& work) {
+  const Clock& clock = run_.scheduler().clock();
+  work.started = clock.now();
+  const std::int64_t cpu_start = work.sample ? clock.thread_cpu() : 0;
+
+  Scheduler& scheduler = run_.scheduler();
+  if (chain && chain->user_code) {
+    scheduler.user_code_begin(&run_, chain->base_stage);
+  }
+  auto read = materialize(work);
+  if (chain && chain->user_code) scheduler.user_code_end();
+  Block block;
+  if (read.ok()) {
+    block = *std::move(read);
+  } else {
+    auto error = std::make_shared<ElementError>();
+    error->status = read.status();
+    if (chain) error->stage = chain->base_stage->label;
+    block = error_block(work.input_rows, {}, error);
+  }
+
+  CallContext context;
+  context.epoch = run_.config().epoch;
+  context.cancel_flag = run_.cancel_flag();
+  context.path = path;
+  context.tag = work.from_index ? work.indices.begin : work.input.tag;
+  std::int64_t mark_ns = work.started;
+  if (work.sample) {
+    const std::int64_t t = clock.now();
+    work.stage_ns.push_back(t - mark_ns);
+    mark_ns = t;
+  }
+  for (const Link& link : links) {
+    context.stage = &link.stage->info;
+    context.stage_salt = link.stage->salt;
+    if (link.traits.user_code) scheduler.user_code_begin(&run_, link.stage);
+    Status status;
+    if (!run_.cancelled()) status = link.transform->apply(block, context);
+    if (link.traits.user_code) scheduler.user_code_end();
+    if (!status.ok()) {
+      auto error = context.error(std::move(status), block.origins().at(0));
+      block = error_block(block.size(), block.origins(), error);
+    }
+    work.rows_out.push_back(block.size());
+    if (work.sample) {
+      const std::int64_t t = clock.now();
+      work.stage_ns.push_back(t - mark_ns);
+      mark_ns = t;
+    }
+  }
+  work.output.mark = output_mark(work);
+  work.output.tag = 0;
+  work.bytes = block.byte_size();
+  work.errors = static_cast<std::int64_t>(block.errors().size());
+  if (block.size() == 1 && work.bytes > run_.config().memory_budget) {
+    auto error = std::make_shared<ElementError>();
+    error->status = absl::ResourceExhaustedError(absl::StrCat(
+        "one element of ", work.bytes, " bytes is larger than memory_budget (",
+        run_.config().memory_budget, " bytes)"));
+    error->stage = links.empty() ? label() : links.back().stage->label;
+    error->element = block.origins().at(0).to_string();
+    block = error_block(1, block.origins(), error);
+    work.bytes = 0;
+  }
+  work.reservation.resize(work.bytes);
+  if (!block.empty()) {
+    work.output.add(Rows(BlockRef(make_ref<SharedBlock>(
+        std::move(block), std::move(work.reservation)))));
+  }
+  // Inputs are let go before the result is filed: their bytes are free then.
+  work.input.parts.clear();
+  work.finished = clock.now();
+  if (work.sample) work.cpu_ns = clock.thread_cpu() - cpu_start;
+}
+
+void SegmentPipe::learn(const Work& work) {
+  const auto rows = static_cast<double>(std::max<std::int64_t>(
+      1, work.input_rows));
+  const double ns = static_cast<double>(work.finished - work.started) / rows;
+  const double bytes = static_cast<double>(work.bytes) / rows;
+  const double weight = ns_per_row_ == 0 ? 1.0 : 0.25;
+  ns_per_row_ += weight * (ns - ns_per_row_);
+  bytes_per_row_ += weight * (bytes - bytes_per_row_);
+  double target = kTargetNs / std::max(ns_per_row_, 0.01);
+  target = std::min(target, kTargetBytes / std::max(bytes_per_row_, 1.0));
+  const double grown = 2.0 * rows;
+  rows_target_ = std::max<std::int64_t>(
+      granularity, static_cast<std::int64_t>(std::min(target, grown)));
+}
+
+void SegmentPipe::complete(Work& work) {
+  --active;
+  ++completed_calls;
+  learn(work);
+  const std::int64_t elapsed = work.finished - work.started;
+  total_ns_ += elapsed;
+  if (chain && chain->base_stage != nullptr) {
+    StageStats& stats = chain->base_stage->stats;
+    stats.elements += work.input_rows;
+    ++stats.blocks;
+    for (const IndexChain::Map& map : chain->maps) {
+      map.stage->stats.elements += work.input_rows;
+    }
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    StageStats& stats = links[i].stage->stats;
+    stats.elements += work.rows_out[i];
+    ++stats.blocks;
+    stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
+  }
+  if (work.sample) {
+    sampled_ns_ += elapsed;
+    if (chain) chain->base_stage->stats.busy_ns += work.stage_ns[0];
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      StageStats& stats = links[i].stage->stats;
+      stats.busy_ns += work.stage_ns[i + 1];
+      if (elapsed > 0 && work.cpu_ns >= 0) {
+        stats.cpu_ns += work.cpu_ns * work.stage_ns[i + 1] / elapsed;
+        ++stats.cpu_samples;
+      }
+    }
+  }
+  if (!links.empty()) {
+    links.back().stage->stats.bytes += work.bytes;
+    links.back().stage->stats.errors += work.errors;
+  } else if (chain) {
+    chain->base_stage->stats.bytes += work.bytes;
+  }
+  out.fill(work.slot, std::move(work.output), work.finished);
+  if (!ordered) out.promote(work.slot);
+}
+
+void SegmentPipe::grow_width(int blocked_calls) {
+  const int limit = cap > 0 ? cap : kMaxWidth;
+  if (!blocking) {
+    blocking = true;
+    width = std::max(2, active);
+    run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
+             "a call waited for more than 5 ms with under 20 % CPU");
+  }
+  // All calls wait, none has come back since: double.
+  if (run_.config().autotune && blocked_calls >= width && width < limit) {
+    width = std::min(limit, width * 2);
+    tuned_calls = completed_calls;
+    run_.log(label(), absl::StrCat("width ", width),
+             absl::StrCat("all ", blocked_calls, " calls wait"));
+  }
+  width = std::min(width, limit);
+}
+
+void SegmentPipe::tune(std::int64_t now) {
+  if (!blocking || !run_.config().autotune) return;
+  constexpr std::int64_t kPeriodNs = 200'000'000;
+  if (tuned_at == 0) {
+    tuned_at = now;
+    tuned_calls = completed_calls;
+    return;
+  }
+  if (now - tuned_at < kPeriodNs || completed_calls - tuned_calls < 2 * width) {
+    return;
+  }
+  const double rate = static_cast<double>(completed_calls - tuned_calls) /
+                      static_cast<double>(now - tuned_at);
+  const int limit = cap > 0 ? cap : kMaxWidth;
+  const int before = width;
+  if (!has_credit()) {
+    width = std::max(1, width - std::max(1, width / 8));
+    tuned_direction = -1;
+  } else if (tuned_rate == 0 || rate > tuned_rate * 1.05) {
+    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
+                       limit);
+  } else if (rate < tuned_rate * 0.95) {
+    tuned_direction = -tuned_direction;
+    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
+                       limit);
+  }
+  if (width != before) {
+    run_.log(label(), absl::StrCat("width ", before, " -> ", width),
+             has_credit()
+                 ? absl::StrCat("rate ", static_cast<std::int64_t>(rate * 1e9),
+                                " calls/s, was ",
+                                static_cast<std::int64_t>(tuned_rate * 1e9))
+                 : std::string("the next stage has enough"));
+  }
+  tuned_rate = rate;
+  tuned_at = now;
+  tuned_calls = completed_calls;
+}
+
+void SegmentPipe::collect_stats(std::vector<PipeStats>& stats,
+                                std::int64_t now) const {
+  if (input) input->collect_stats(stats, now);
+  // Times of stages are sampled; scale them to the time of all blocks.
+  const double scale = sampled_ns_ > 0 ? static_cast<double>(total_ns_) /
+                                             static_cast<double>(sampled_ns_)
+                                       : 1.0;
+  const auto scaled = [&](Stage* stage) {
+    stage->stats.parallelism = active;
+    stage->stats.blocking = blocking;
+    stage->stats.width = blocking ? width : cap;
+    (void)scale;
+  };
+  for (const Link& link : links) scaled(link.stage);
+  PipeStats pipe;
+  pipe.stages = label();
+  std::int64_t waits[4] = {waits_[0], waits_[1], waits_[2], waits_[3]};
+  if (wait_reason_ != kNone) waits[wait_reason_] += now - wait_since_;
+  pipe.wait_input_ns = waits[kInput];
+  pipe.wait_output_ns = waits[kOutput];
+  pipe.wait_memory_ns = waits[kMemory];
+  pipe.wait_order_ns = out.order_wait();
+  pipe.ready_bytes = out.ready_bytes();
+  pipe.block_rows = block_rows();
+  stats.push_back(std::move(pipe));
+}
+
+void SegmentPipe::explain(std::string& text, const std::string& indent) const {
+  if (input) input->explain(text, indent);
+  absl::StrAppend(&text, indent, "segment [", label(), "]");
+  if (from_index) absl::StrAppend(&text, " by index");
+  if (cap > 0) absl::StrAppend(&text, " at most ", cap, " at once");
+  if (!ordered) absl::StrAppend(&text, " in any order");
+  if (out.limit != kUnlimited) {
+    absl::StrAppend(&text, " at most ", out.limit, " ahead");
+  }
+  absl::StrAppend(&text, "\n");
+}
+
+void SegmentPipe::for_each_segment(
+    const std::function<void(SegmentPipe&)>& visit) {
+  visit(*this);
+  if (input) input->for_each_segment(visit);
+}
+
+}  // namespace penstock

@@ -1,0 +1,405 @@
+// Sequencers: state machines that one worker at a time advances.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/runtime/pipe.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kRoomRows = 16 * 1024;
+constexpr int kMaxStepsPerClaim = 64;
+constexpr std::size_t kInboxItems = 32;
+constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
+
+}  // namespace
+
+class PipeInputs final : public Inputs {
+ public:
+  explicit PipeInputs(SequencerPipe& pipe) : pipe_(pipe) {}
+
+  std::int64_t available(int i) const override { return at(i).rows; }
+  bool ended(int i) const override { return at(i).ended; }
+  Mark mark(int i) const override { return at(i).next(); }
+
+  Rows peek(int i, std::int64_t max) const override {
+    const Rows& part = at(i).items.front().parts.front();
+    return part.size() <= max ? part : part.slice(0, max);
+  }
+
+  Rows take(int i, std::int64_t max) override {
+    auto& input = at(i);
+    Item& item = input.items.front();
+    const std::int64_t rows = std::min(max, item.parts.front().size());
+    const std::int64_t bytes = item.byte_size();
+    Item head = split_item(item, rows);
+    input.rows -= rows;
+    input.bytes -= bytes - item.byte_size();
+    if (item.size == 0) {
+      input.tail = item.mark;
+      input.items.pop_front();
+    }
+    return std::move(head.parts.front());
+  }
+
+  StatusOr<int> open(const NodeRef& dataset, PathRef path,
+                     int restored) override {
+    Mark mark;
+    if (restored >= 0) {
+      const auto k = static_cast<std::size_t>(restored);
+      if (k >= pipe_.restored_opened_.size()) {
+        return absl::DataLossError("state: a nested dataset's place is missing");
+      }
+      mark = pipe_.restored_opened_[k];
+    }
+    PS_ASSIGN_OR_RETURN(
+        std::unique_ptr<Pipe> opened,
+        pipe_.plan_nested(dataset, path, mark, pipe_.bounded));
+    SequencerPipe::Input input;
+    input.pipe = opened.get();
+    input.tail = mark;
+    int number = -1;
+    for (std::size_t i = 0; i < pipe_.inputs_.size(); ++i) {
+      if (pipe_.inputs_[i].pipe == nullptr && !pipe_.inputs_[i].closing) {
+        number = static_cast<int>(i);
+        pipe_.inputs_[i] = std::move(input);
+        break;
+      }
+    }
+    if (number < 0) {
+      number = static_cast<int>(pipe_.inputs_.size());
+      pipe_.inputs_.push_back(std::move(input));
+    }
+    pipe_.opened_.emplace_back(number, std::move(opened));
+    return number;
+  }
+
+  void close(int i) override {
+    auto& input = at(i);
+    if (input.pipe == nullptr) return;
+    input = {};
+    input.ended = true;
+    input.closing = true;
+    pipe_.closed_.push_back(i);
+  }
+
+ private:
+  SequencerPipe::Input& at(int i) const {
+    return pipe_.inputs_[static_cast<std::size_t>(i)];
+  }
+  SequencerPipe& pipe_;
+};
+
+class PipeOutputs final : public Outputs {
+ public:
+  PipeOutputs(SequencerPipe& pipe, std::int64_t room)
+      : pipe_(pipe), room_(room) {}
+
+  std::int64_t room() const override { return room_; }
+  void emit(Rows rows) override {
+    if (!rows.empty()) item.add(std::move(rows));
+  }
+  void emit_block(Block block) override {
+    const std::int64_t bytes = block.byte_size();
+    Charge charge(&pipe_.run_.account(), bytes);
+    emit(Rows(BlockRef(
+        make_ref<SharedBlock>(std::move(block), std::move(charge)))));
+  }
+  void emit_error(Status status, Origin origin) override {
+    auto error = std::make_shared<ElementError>();
+    error->status = std::move(status);
+    error->stage = pipe_.stage_->label;
+    error->element = origin.to_string();
+    Block block(nullptr, {}, 1, Origins(origin.path, origin.ordinal));
+    block.errors().emplace_back(0, std::move(error));
+    ++errors;
+    emit(Rows(BlockRef(make_ref<SharedBlock>(std::move(block)))));
+  }
+  void set_tag(std::int64_t tag) override { item.tag = tag; }
+
+  Item item;
+  std::int64_t errors = 0;
+
+ private:
+  SequencerPipe& pipe_;
+  const std::int64_t room_;
+};
+
+class PipeSnapshot final : public SnapshotWriter {
+ public:
+  explicit PipeSnapshot(SequencerPipe& pipe) : pipe_(pipe) {
+    for (int i = 0; i < pipe.traits_.num_inputs; ++i) {
+      snapshot_->inputs.push_back(
+          pipe.inputs_[static_cast<std::size_t>(i)].next());
+    }
+  }
+  void set_input(int input, Mark mark) override {
+    snapshot_->inputs[static_cast<std::size_t>(input)] = std::move(mark);
+  }
+  int add_opened(int input) override {
+    return add_opened_mark(
+        pipe_.inputs_[static_cast<std::size_t>(input)].next());
+  }
+  int add_opened_mark(Mark mark) override {
+    snapshot_->opened.push_back(std::move(mark));
+    return static_cast<int>(snapshot_->opened.size()) - 1;
+  }
+  Ref<const Snapshot> finish() {
+    snapshot_->own = std::move(own).take();
+    return std::move(snapshot_);
+  }
+
+ private:
+  SequencerPipe& pipe_;
+  Ref<Snapshot> snapshot_ = make_ref<Snapshot>();
+};
+
+SequencerPipe::SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op,
+                             Stage* stage)
+    : Pipe(run), op_(std::move(op)), traits_(op_->traits()), stage_(stage) {}
+
+SequencerPipe::~SequencerPipe() = default;
+
+void SequencerPipe::add_input(std::unique_ptr<Pipe> pipe, const Mark& mark) {
+  Input input;
+  input.pipe = pipe.get();
+  input.tail = mark;
+  inputs_.push_back(std::move(input));
+  pipes_.push_back(std::move(pipe));
+}
+
+Status SequencerPipe::start(const SequencerContext& context,
+                            const Mark& mark) {
+  input_specs_.assign(context.input_specs.begin(), context.input_specs.end());
+  SequencerContext own = context;
+  own.input_specs = input_specs_;
+  PS_ASSIGN_OR_RETURN(state_, op_->make_state(own));
+  if (mark.snapshot) {
+    Decoder decoder(mark.snapshot->own);
+    restored_opened_ = mark.snapshot->opened;
+    PS_RETURN_IF_ERROR(op_->restore(*state_, decoder));
+    PS_RETURN_IF_ERROR(
+        decoder.status(absl::StrCat("state of ", stage_->label)));
+    snapshot_ = mark.snapshot;
+  }
+  return absl::OkStatus();
+}
+
+bool SequencerPipe::idle() const {
+  if (running_) return false;
+  for (const auto& pipe : pipes_) {
+    if (pipe && !pipe->idle()) return false;
+  }
+  return true;
+}
+
+void SequencerPipe::refill(Input& input, std::int64_t wanted) {
+  if (input.pipe == nullptr) return;
+  Exchange& from = input.pipe->out;
+  while (from.ready_rows() > 0 &&
+         (input.rows < wanted ||
+          (input.items.size() < kInboxItems && input.bytes < kInboxBytes))) {
+    Item item = from.take(kUnlimited);
+    input.rows += item.size;
+    input.bytes += item.byte_size();
+    input.items.push_back(std::move(item));
+  }
+  input.ended = input.pipe->exhausted();
+}
+
+bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
+  const std::int64_t allowed = allowance(demand, 0);
+  const auto needed = static_cast<std::size_t>(need_.input);
+  const bool waits_for_input = !ended_ && !running_ &&
+                               need_.kind == Step::Kind::kNeed &&
+                               pipes_[needed] != nullptr &&
+                               pipes_[needed]->out.ready_rows() == 0 &&
+                               !pipes_[needed]->exhausted();
+  const bool may_run =
+      kind == ClaimKind::kCpu ? run_.cpu_free()
+                              : kind == ClaimKind::kHelp && !traits_.user_code;
+  if (!ended_ && !running_ && !waits_for_input && may_run && allowed > 0 &&
+      has_credit()) {
+    if (work.dry_run) return true;
+    running_ = true;
+    room_ = std::min(allowed, kRoomRows);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      refill(inputs_[i], i == needed ? need_.rows : 1);
+    }
+    if (wait_since_ != 0) {
+      wait_input_ns_ += run_.claim_time - wait_since_;
+      wait_since_ = 0;
+    }
+    work.pipe = this;
+    work.kind = kind;
+    return true;
+  }
+  if (waits_for_input && wait_since_ == 0) wait_since_ = run_.claim_time;
+  if (ended_) return false;
+  // Upstream, the input waited for first.
+  Demand upstream;
+  const bool unbounded = allowed == kUnlimited;
+  if (waits_for_input) {
+    upstream.rows =
+        unbounded ? kUnlimited
+        : allowed > 0
+            ? std::max<std::int64_t>(0, need_.rows - inputs_[needed].rows)
+            : 0;
+    upstream.critical = demand.critical && out.empty();
+    if (pipes_[needed]->find(upstream, kind, work)) return true;
+  }
+  upstream.rows = unbounded ? kUnlimited : 0;
+  upstream.critical = false;
+  for (std::size_t i = 0; i < pipes_.size(); ++i) {
+    if (pipes_[i] == nullptr || (waits_for_input && i == needed)) continue;
+    if (pipes_[i]->find(upstream, kind, work)) return true;
+  }
+  return false;
+}
+
+Ref<const Snapshot> SequencerPipe::take_snapshot() {
+  PipeSnapshot writer(*this);
+  op_->save(*state_, writer);
+  return writer.finish();
+}
+
+void SequencerPipe::fail(Status status, Work& work) {
+  auto error = std::make_shared<ElementError>();
+  error->status = std::move(status);
+  error->stage = stage_->label;
+  Block block(nullptr, {}, 1, {});
+  block.errors().emplace_back(0, std::move(error));
+  Item item;
+  item.mark = Mark{snapshot_, since_snapshot_};
+  item.add(Rows(BlockRef(make_ref<SharedBlock>(std::move(block)))));
+  work.emitted.push_back(std::move(item));
+  work.step = Step::end();
+}
+
+void SequencerPipe::run(Work& work) {
+  const Clock& clock = run_.scheduler().clock();
+  work.started = clock.now();
+  PipeInputs in(*this);
+  if (traits_.user_code) run_.scheduler().user_code_begin(&run_, stage_);
+  std::int64_t emitted = 0;
+  std::int64_t bytes = 0;
+  for (int i = 0; i < kMaxStepsPerClaim && !run_.cancelled(); ++i) {
+    if (!snapshot_ || traits_.snapshot_interval == 0 ||
+        since_snapshot_ >= traits_.snapshot_interval) {
+      snapshot_ = take_snapshot();
+      since_snapshot_ = 0;
+    }
+    PipeOutputs out(*this, std::max<std::int64_t>(1, room_ - emitted));
+    auto step = op_->step(*state_, in, out);
+    if (!step.ok()) {
+      fail(step.status(), work);
+      break;
+    }
+    work.step = *step;
+    work.errors += out.errors;
+    if (out.item.size > 0) {
+      out.item.mark = Mark{snapshot_, since_snapshot_};
+      since_snapshot_ += out.item.size;
+      emitted += out.item.size;
+      bytes += out.item.byte_size();
+      work.emitted.push_back(std::move(out.item));
+    }
+    if (work.step.kind != Step::Kind::kMore) break;
+    if (emitted >= room_ || bytes >= run_.soft_limit() / 2) break;
+  }
+  if (traits_.user_code) run_.scheduler().user_code_end();
+  work.bytes = bytes;
+  work.finished = clock.now();
+}
+
+std::int64_t SequencerPipe::inbox_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Input& input : inputs_) bytes += input.bytes;
+  return bytes;
+}
+
+void SequencerPipe::complete(Work& work) {
+  running_ = false;
+  for (auto& [number, pipe] : opened_) {
+    const auto i = static_cast<std::size_t>(number);
+    if (pipes_.size() <= i) pipes_.resize(i + 1);
+    pipes_[i] = std::move(pipe);
+  }
+  opened_.clear();
+  for (int number : closed_) {
+    const auto i = static_cast<std::size_t>(number);
+    inputs_[i].closing = false;
+    if (pipes_[i]) run_.retire(std::move(pipes_[i]));
+  }
+  closed_.clear();
+  if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
+    // Bytes that only this stage could let go, and it wants more of them.
+    const std::int64_t held = op_->held_bytes(*state_) + inbox_bytes();
+    const std::int64_t budget = run_.config().memory_budget;
+    if (held >= budget) {
+      fail(absl::ResourceExhaustedError(absl::StrCat(
+               "holds ", held, " bytes and needs more, but memory_budget is ",
+               budget,
+               " bytes; raise memory_budget or make the buffer smaller")),
+           work);
+    }
+  }
+  StageStats& stats = stage_->stats;
+  ++stats.blocks;
+  stats.busy_ns += work.finished - work.started;
+  stats.bytes += work.bytes;
+  stats.errors += work.errors;
+  stats.max_parallelism = 1;
+  for (Item& item : work.emitted) {
+    stats.elements += item.size;
+    const SlotRef slot = out.append(item.size);
+    out.fill(slot, std::move(item), work.finished);
+  }
+  need_ = work.step;
+  if (need_.kind == Step::Kind::kEnd) {
+    ended_ = true;
+    for (auto& pipe : pipes_) {
+      if (pipe) run_.retire(std::move(pipe));
+    }
+    inputs_.clear();
+    pipes_.clear();
+    state_.reset();
+  }
+}
+
+void SequencerPipe::collect_stats(std::vector<PipeStats>& stats,
+                                  std::int64_t now) const {
+  for (const auto& pipe : pipes_) {
+    if (pipe) pipe->collect_stats(stats, now);
+  }
+  PipeStats pipe;
+  pipe.stages = stage_->label;
+  pipe.wait_input_ns =
+      wait_input_ns_ + (wait_since_ != 0 ? now - wait_since_ : 0);
+  pipe.wait_order_ns = out.order_wait();
+  pipe.ready_bytes = out.ready_bytes();
+  stats.push_back(std::move(pipe));
+}
+
+void SequencerPipe::explain(std::string& text,
+                            const std::string& indent) const {
+  for (std::size_t i = 0; i < pipes_.size(); ++i) {
+    if (!pipes_[i]) continue;
+    const bool branch = traits_.num_inputs > 1;
+    pipes_[i]->explain(text, branch ? indent + "  " : indent);
+  }
+  absl::StrAppend(&text, indent, "sequencer ", stage_->label);
+  if (out.limit != kUnlimited) {
+    absl::StrAppend(&text, " at most ", out.limit, " ahead");
+  }
+  absl::StrAppend(&text, "\n");
+}
+
+void SequencerPipe::for_each_segment(
+    const std::function<void(SegmentPipe&)>& visit) {
+  for (const auto& pipe : pipes_) {
+    if (pipe) pipe->for_each_segment(visit);
+  }
+}
+
+}  // namespace penstock

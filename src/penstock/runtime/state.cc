@@ -1,0 +1,94 @@
+#include "penstock/runtime/state.h"
+
+#include "penstock/base/codec.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kMagic = "PSTK";
+constexpr std::uint64_t kVersion = 1;
+constexpr int kMaxDepth = 1000;
+
+void encode(Encoder& out, const Mark& mark) {
+  out.i64(mark.skip);
+  out.boolean(static_cast<bool>(mark.snapshot));
+  if (!mark.snapshot) return;
+  const Snapshot& s = *mark.snapshot;
+  out.bytes(s.own);
+  out.u64(s.inputs.size());
+  for (const Mark& m : s.inputs) encode(out, m);
+  out.u64(s.opened.size());
+  for (const Mark& m : s.opened) encode(out, m);
+}
+
+void decode(Decoder& in, int depth, Mark& mark) {
+  mark.skip = in.i64();
+  if (mark.skip < 0 || depth > kMaxDepth) return in.fail();
+  if (!in.boolean()) return;
+  auto snapshot = make_ref<Snapshot>();
+  snapshot->own = std::string(in.bytes());
+  snapshot->inputs.resize(in.count(2));
+  for (Mark& m : snapshot->inputs) {
+    if (!in.ok()) return;
+    decode(in, depth + 1, m);
+  }
+  snapshot->opened.resize(in.count(2));
+  for (Mark& m : snapshot->opened) {
+    if (!in.ok()) return;
+    decode(in, depth + 1, m);
+  }
+  mark.snapshot = std::move(snapshot);
+}
+
+}  // namespace
+
+std::string encode_state(const SavedState& state) {
+  Encoder out;
+  out.raw(kMagic);
+  out.u64(kVersion);
+  out.bytes(state.fingerprint);
+  out.i64(state.iteration);
+  out.fixed64(state.seed);
+  out.boolean(state.ended);
+  encode(out, state.mark);
+  const std::uint32_t crc = crc32c(out.str());
+  for (int i = 0; i < 4; ++i) {
+    const char byte = static_cast<char>(crc >> (8 * i));
+    out.raw(std::string_view(&byte, 1));
+  }
+  return std::move(out).take();
+}
+
+StatusOr<SavedState> decode_state(std::string_view bytes) {
+  if (bytes.size() < kMagic.size() + 4 ||
+      bytes.substr(0, kMagic.size()) != kMagic) {
+    return absl::DataLossError("state: these bytes are not a saved state");
+  }
+  const std::string_view body = bytes.substr(0, bytes.size() - 4);
+  std::uint32_t stored = 0;
+  for (int i = 0; i < 4; ++i) {
+    stored |= static_cast<std::uint32_t>(
+                  static_cast<unsigned char>(bytes[body.size() + i]))
+              << (8 * i);
+  }
+  if (crc32c(body) != stored) {
+    return absl::DataLossError("state: damaged, the checksum does not match");
+  }
+  Decoder in(body.substr(kMagic.size()));
+  const std::uint64_t version = in.u64();
+  if (in.ok() && version != kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "state: written in format ", version, ", this build reads ", kVersion));
+  }
+  SavedState state;
+  state.fingerprint = std::string(in.bytes());
+  state.iteration = in.i64();
+  state.seed = in.fixed64();
+  state.ended = in.boolean();
+  decode(in, 0, state.mark);
+  if (in.ok() && !in.at_end()) in.fail();
+  PS_RETURN_IF_ERROR(in.status("state"));
+  return state;
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# usage: tools/setup.sh GROUP...    (build, lint, fuzz)
+# Installs the Debian packages of the groups that are missing and creates .venv.
+# With everything in place it only looks, in a few hundredths of a second.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=()
+for group in "$@"; do
+  case $group in
+    build)
+      packages+=(g++ make cmake ninja-build ccache python3 python3-venv
+        libabsl-dev libisal-dev libhwy-dev libgtest-dev libgmock-dev
+        libbenchmark-dev) ;;
+    lint) packages+=(clang-16 clang-tidy-16 clang-format-16 git python3-venv) ;;
+    fuzz) packages+=(clang-16 libclang-rt-16-dev llvm-16) ;;
+    *) echo "tools/setup.sh: unknown group '$group'" >&2; exit 2 ;;
+  esac
+done
+
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' \
+  "${packages[@]}" 2>/dev/null | sed -n 's/^installed //p' || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -qxF -e "$package" <<<"$installed" || missing+=("$package")
+done
+
+if ((${#missing[@]})); then
+  if ((EUID != 0)); then
+    echo "These Debian packages are missing; ask an administrator for them:" >&2
+    echo "  apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "installing: ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  install() {
+    # The lock may be held by another apt for a while.
+    apt-get -o DPkg::Lock::Timeout=300 install -y -q \
+      --no-install-recommends "${missing[@]}"
+  }
+  # The package lists are fetched only when they are absent or too old to serve.
+  install >/dev/null 2>&1 || { apt-get update -q && install; }
+fi
+
+# The stamp is written last: an interrupted creation starts again.
+if [[ ! -e .venv/.created ]]; then
+  python3 -m venv --clear .venv
+  touch .venv/.created
+fi
+
+if [[ " $* " == *" lint "* ]] &&
+   ! cmp -s tools/requirements-lint.txt .venv/.lint; then
+  .venv/bin/python -m pip install -q --disable-pip-version-check \
+    -r tools/requirements-lint.txt
+  cp tools/requirements-lint.txt .venv/.lint
+fi

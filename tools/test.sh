@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# usage: tools/test.sh ci|soak
+# Runs the stages below and ends with the line "N passed, N failed".
+#
+#   release  every test, optimised
+#   tsan     ThreadSanitizer: unit and contract tests (soak: everything)
+#   asan     ASan + UBSan: unit, contract and pipeline tests, fuzz seeds
+#
+# Tests read the number of simulated schedules and of random graphs from
+# PENSTOCK_SIM_SEEDS and PENSTOCK_RANDOM_GRAPH_SEEDS. A sanitizer slows them 5
+# to 20 times, so its stages take fewer. STAGES=tsan runs only that stage.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case ${1:-ci} in
+  ci)
+    seeds=2000 sanitized_seeds=100 timeout=300
+    tsan_labels="unit contract" ;;
+  soak)
+    seeds=100000 sanitized_seeds=10000 timeout=36000
+    tsan_labels="unit contract pipeline fuzz" ;;
+  *) echo "usage: tools/test.sh ci|soak" >&2; exit 2 ;;
+esac
+asan_labels="unit contract pipeline fuzz"
+stages=${STAGES:-release tsan asan}
+jobs=${JOBS:-$(nproc)}
+
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+
+# stage PRESET SEEDS [LABEL...]: build and run the tests with these labels, or
+# all. A failure stays in the results, so that one run reports on every stage.
+stage() {
+  local preset=$1 seeds=$2 labels=("${@:3}") run=() filter=()
+  printf '\n== %s\n' "$preset"
+  tools/build.sh "$preset" "${labels[@]/#/tests_}" || return 0
+  mkdir -p "build/$preset/results"
+  if ((${#labels[@]})); then
+    filter=(-L "^($(IFS='|'; echo "${labels[*]}"))\$")
+  fi
+  # The TSan runtime of g++ 12 cannot place its shadow under strong ASLR.
+  if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then
+    run=(setarch -R)
+  fi
+  PENSTOCK_SIM_SEEDS=${PENSTOCK_SIM_SEEDS:-$seeds} \
+  PENSTOCK_RANDOM_GRAPH_SEEDS=${PENSTOCK_RANDOM_GRAPH_SEEDS:-$seeds} \
+    "${run[@]}" ctest --test-dir "build/$preset" "${filter[@]}" -j "$jobs" \
+    --timeout "$timeout" --output-on-failure --no-tests=error \
+    --output-junit results/ctest.xml || true
+}
+
+# Old results must not be counted if this run does not get that far.
+rm -rf build/{release,tsan,asan}/results build/test-summary.txt
+for preset in $stages; do
+  case $preset in
+    release) stage release "$seeds" ;;
+    tsan) stage tsan "$sanitized_seeds" $tsan_labels ;;
+    asan) stage asan "$sanitized_seeds" $asan_labels ;;
+    *) echo "tools/test.sh: unknown stage '$preset'" >&2; exit 2 ;;
+  esac
+done
+
+echo
+python3 tools/count_tests.py $stages | tee build/test-summary.txt
