@@ -5,6 +5,7 @@
 #include "penstock/ops/batch/batch.h"
 #include "penstock/ops/filter/filter.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
+#include "penstock/ops/padded_batch/padded_batch.h"
 #include "penstock/ops/prefetch/prefetch.h"
 #include "penstock/ops/range/range.h"
 #include "penstock/ops/repeat/repeat.h"
@@ -72,6 +73,15 @@ Dataset Dataset::filter_function(FunctionRef fn,
 Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {
   return build(ops::make_batch(batch_size, options.drop_remainder), {node_},
                options.name);
+}
+
+Dataset Dataset::padded_batch(std::int64_t batch_size,
+                              PaddedBatchOptions options) const {
+  return build(ops::make_padded_batch(
+                   batch_size, {std::move(options.padded_shapes),
+                                std::move(options.padding_values),
+                                options.drop_remainder}),
+               {node_}, std::move(options.name));
 }
 
 Dataset Dataset::shuffle(ShuffleOptions options) const {

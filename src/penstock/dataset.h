@@ -65,6 +65,16 @@ struct BatchOptions {
   std::string name = "";
 };
 
+struct PaddedBatchOptions {
+  /// Shape of each leaf, in order; -1 pads to the longest of the batch. None:
+  /// every dimension that the spec leaves open, to the longest.
+  std::vector<PartialShape> padded_shapes = {};
+  /// Scalar of each leaf, or one for all; an undefined Tensor is 0 or "".
+  std::vector<Tensor> padding_values = {};
+  bool drop_remainder = false;
+  std::string name = "";
+};
+
 struct ShuffleOptions {
   /// Elements in the window, or kGlobal.
   std::int64_t buffer_size = 0;
@@ -93,6 +103,10 @@ class Dataset {
         detail::make_function(std::move(predicate), {}, options.name), options);
   }
   Dataset batch(std::int64_t batch_size, BatchOptions options = {}) const;
+  /// Elements padded to one shape and stacked. An element larger than its
+  /// padded shape fails with DataLoss.
+  Dataset padded_batch(std::int64_t batch_size,
+                       PaddedBatchOptions options = {}) const;
   Dataset shuffle(ShuffleOptions options) const;
   Dataset shuffle(std::int64_t buffer_size,
                   std::optional<std::uint64_t> seed = std::nullopt) const {

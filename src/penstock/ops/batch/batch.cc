@@ -68,38 +68,22 @@ Status mismatch(const Block& rows, std::int64_t other, const std::string& what,
 }
 
 // One element of a group of rows without errors.
-StatusOr<Element> stack_rows(const Block& rows) {
-  if (rows.mixed()) {
-    const auto& elements = rows.elements();
-    for (std::size_t i = 1; i < elements.size(); ++i) {
-      if (elements[i].structure() != elements[0].structure()) {
-        return mismatch(rows, static_cast<std::int64_t>(i), "structure",
-                        elements[0].structure()->to_string(),
-                        elements[i].structure()->to_string());
-      }
-    }
-  }
+StatusOr<Element> stack_rows(const Block& group) {
+  PS_ASSIGN_OR_RETURN(const Block rows, uniform_rows(group));
   Element out(rows.structure(), {});
-  for (const Column& column : rows.columns()) {
+  for (std::size_t leaf = 0; leaf < rows.columns().size(); ++leaf) {
+    const Column& column = rows.column(leaf);
     if (column.packed()) {
       out.mutable_leaves().push_back(column.tensor());
       continue;
     }
+    PS_RETURN_IF_ERROR(check_same_dtype(rows, leaf));
     const std::vector<Tensor>& tensors = column.rows();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const Tensor& a = tensors[0];
-      const Tensor& b = tensors[i];
-      const auto row = static_cast<std::int64_t>(i);
-      if (b.dtype() == DType::kObject) {
-        return invalid_argument("nested datasets cannot be batched");
-      }
-      if (a.dtype() != b.dtype()) {
-        return mismatch(rows, row, "dtype", std::string(dtype_name(a.dtype())),
-                        std::string(dtype_name(b.dtype())));
-      }
-      if (!(a.shape() == b.shape())) {
-        return mismatch(rows, row, "shape", a.shape().to_string(),
-                        b.shape().to_string());
+    for (std::size_t i = 1; i < tensors.size(); ++i) {
+      if (!(tensors[0].shape() == tensors[i].shape())) {
+        return mismatch(rows, static_cast<std::int64_t>(i), "shape",
+                        tensors[0].shape().to_string(),
+                        tensors[i].shape().to_string());
       }
     }
     PS_ASSIGN_OR_RETURN(Tensor stacked, stack_tensors(tensors));
@@ -186,6 +170,42 @@ Cardinality grouped(Cardinality n, std::int64_t size, bool drop_remainder) {
   if (!n.finite()) return n;
   return n.value() / size +
          (!drop_remainder && n.value() % size != 0 ? 1 : 0);
+}
+
+StatusOr<Block> uniform_rows(const Block& rows) {
+  if (!rows.mixed()) return rows;
+  // A slice of a block of several structures may itself have only one.
+  const auto& elements = rows.elements();
+  BlockBuilder builder;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i].structure() != elements[0].structure()) {
+      return mismatch(rows, static_cast<std::int64_t>(i), "structure",
+                      elements[0].structure()->to_string(),
+                      elements[i].structure()->to_string());
+    }
+    builder.add(elements[i]);
+  }
+  PS_ASSIGN_OR_RETURN(Block out, builder.finish());
+  out.set_origins(rows.origins());
+  return out;
+}
+
+Status check_same_dtype(const Block& rows, std::size_t leaf) {
+  const Column& column = rows.column(leaf);
+  if (column.packed()) return absl::OkStatus();
+  const std::vector<Tensor>& tensors = column.rows();
+  const DType dtype = tensors.front().dtype();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].dtype() == DType::kObject) {
+      return invalid_argument("nested datasets cannot be batched");
+    }
+    if (tensors[i].dtype() != dtype) {
+      return mismatch(rows, static_cast<std::int64_t>(i), "dtype",
+                      std::string(dtype_name(dtype)),
+                      std::string(dtype_name(tensors[i].dtype())));
+    }
+  }
+  return absl::OkStatus();
 }
 
 Status combine_groups(

@@ -22,6 +22,13 @@ Status combine_groups(
     Block& block, std::int64_t size, CallContext& context,
     const std::function<StatusOr<Element>(const Block& rows)>& combine);
 
+/// The rows (none of them an error) as a block of one structure, which is
+/// InvalidArgument naming two elements if they have several.
+StatusOr<Block> uniform_rows(const Block& rows);
+/// InvalidArgument naming two elements if `leaf` has several dtypes, or holds
+/// nested datasets.
+Status check_same_dtype(const Block& rows, std::size_t leaf);
+
 /// Reads the groups `run` of an indexed input and calls `combine` on each
 /// block of rows they consist of, with the position of its first row.
 Status read_groups(const IndexRun& run, std::int64_t size, IndexInputs& in,
