@@ -28,7 +28,8 @@ struct PlannedPart {
 /// Emits the indices of a chain, for sequencers that permute positions.
 class Positions final : public Sequencer {
  public:
-  Positions(std::int64_t begin, std::int64_t end) : begin_(begin), end_(end) {}
+  Positions(std::int64_t begin, std::int64_t end, std::int64_t num_shards)
+      : begin_(begin), end_(end), num_shards_(num_shards) {}
 
   SequencerTraits traits() const override {
     SequencerTraits traits;
@@ -49,7 +50,9 @@ class Positions final : public Sequencer {
     return state.index >= end_ ? Step::end() : Step::more();
   }
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
+    // As an indexed segment writes it: restore_index() reads both.
     writer.own.i64(s.as<Next>().index);
+    writer.own.i64(num_shards_);
   }
   Status restore(SequencerState& s, Decoder& own) const override {
     s.as<Next>().index = own.i64();
@@ -62,6 +65,7 @@ class Positions final : public Sequencer {
   };
   std::int64_t begin_;
   std::int64_t end_;
+  std::int64_t num_shards_;
 };
 
 std::int64_t size_of(const Node& node) {
@@ -361,7 +365,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       std::int64_t next = 0;
       PS_RETURN_IF_ERROR(restore_index(*chain, mark, next));
       Stage* stage = chain->base_stage;
-      auto positions = std::make_shared<Positions>(next, chain->size);
+      auto positions = std::make_shared<Positions>(next, chain->size,
+                                                   chain->num_shards);
       auto pipe = std::make_unique<SequencerPipe>(run_, positions, stage);
       pipe->out.limit = limits[parts.size()];
       SequencerContext context;
