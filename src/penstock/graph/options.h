@@ -35,19 +35,19 @@ struct ErrorPolicy {
 
 struct Options {
   /// Workers that may run at once; default: affinity and cgroup quota.
-  std::optional<int> cpu_budget;
+  std::optional<int> cpu_budget = std::nullopt;
   /// Bytes the iterator may hold; default: the process' cap.
-  std::optional<std::int64_t> memory_budget;
+  std::optional<std::int64_t> memory_budget = std::nullopt;
   /// False lets parallel stages hand on results as they finish.
-  std::optional<bool> deterministic;
+  std::optional<bool> deterministic = std::nullopt;
   /// For every stage that was given no seed of its own.
-  std::optional<std::uint64_t> seed;
-  std::optional<bool> autotune;
-  ErrorPolicy on_error;
+  std::optional<std::uint64_t> seed = std::nullopt;
+  std::optional<bool> autotune = std::nullopt;
+  ErrorPolicy on_error = {};
   /// Off: every stage is cut into a segment of its own (for tests).
-  std::optional<bool> fuse;
+  std::optional<bool> fuse = std::nullopt;
   /// Most elements in a block (for tests).
-  std::optional<std::int64_t> max_block_rows;
+  std::optional<std::int64_t> max_block_rows = std::nullopt;
 
   /// These options where set, else those of `outer`.
   Options over(const Options& outer) const;

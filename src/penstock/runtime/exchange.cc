@@ -56,10 +56,9 @@ void Exchange::fill(SlotRef slot, Item item, std::int64_t now) {
 }
 
 void Exchange::promote(SlotRef slot) {
-  if (!slot->ready || frontier_ == slot || frontier_ == slots_.end()) return;
+  if (frontier_ == slot) return;
   slots_.splice(frontier_, slots_, slot);
   frontier_ = slot;
-  advance(slot->ready_at);
 }
 
 void Exchange::advance(std::int64_t now) {

@@ -36,7 +36,8 @@ class Exchange {
   SlotRef append_after(SlotRef slot, std::int64_t expected_rows);
   /// Fills a place. `now` is for the order-wait counter.
   void fill(SlotRef slot, Item item, std::int64_t now);
-  /// Lets a filled slot overtake pending ones (unordered stages).
+  /// Lets a pending slot overtake the others (unordered stages): call it
+  /// before fill(), which may hand the slot on.
   void promote(SlotRef slot);
   /// No more slots will be appended.
   void end() { ended_ = true; }

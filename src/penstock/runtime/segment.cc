@@ -382,8 +382,8 @@ void SegmentPipe::complete(Work& work) {
   } else if (chain) {
     chain->base_stage->stats.bytes += work.bytes;
   }
-  out.fill(work.slot, std::move(work.output), work.finished);
   if (!ordered) out.promote(work.slot);
+  out.fill(work.slot, std::move(work.output), work.finished);
 }
 
 void SegmentPipe::grow_width(int blocked_calls) {

@@ -1,0 +1,73 @@
+#include "penstock/runtime/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace penstock {
+namespace {
+
+Item item(std::int64_t first, std::int64_t rows) {
+  Item out;
+  if (rows > 0) out.add(Rows::lazy(first, rows));
+  return out;
+}
+
+std::vector<std::int64_t> take_all(Exchange& exchange) {
+  std::vector<std::int64_t> first;
+  while (exchange.ready_rows() > 0) {
+    first.push_back(exchange.take(kUnlimited).parts.front().at(0));
+  }
+  return first;
+}
+
+void finish_in_any_order(Exchange& exchange, SlotRef slot, Item result) {
+  exchange.promote(slot);
+  exchange.fill(slot, std::move(result), 0);
+}
+
+TEST(Exchange, GivesSlotsInTheOrderTheyWereAppended) {
+  Exchange exchange;
+  const SlotRef a = exchange.append(1);
+  const SlotRef b = exchange.append(1);
+  exchange.fill(b, item(2, 1), 0);
+  EXPECT_EQ(exchange.ready_rows(), 0);
+  EXPECT_TRUE(exchange.head_pending());
+  exchange.fill(a, item(1, 1), 0);
+  EXPECT_EQ(take_all(exchange), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_TRUE(exchange.empty());
+}
+
+TEST(Exchange, PromotedSlotsComeInTheOrderTheyFinishEachOnce) {
+  // The first to finish is the head itself, with and without others ready.
+  Exchange exchange;
+  const SlotRef a = exchange.append(1);
+  const SlotRef b = exchange.append(1);
+  const SlotRef c = exchange.append(1);
+  const SlotRef d = exchange.append(1);
+  finish_in_any_order(exchange, a, item(1, 1));
+  EXPECT_EQ(exchange.ready_rows(), 1);
+  finish_in_any_order(exchange, d, item(4, 1));
+  finish_in_any_order(exchange, b, item(2, 1));
+  finish_in_any_order(exchange, c, item(3, 1));
+  EXPECT_EQ(exchange.ready_rows(), 4);
+  EXPECT_EQ(exchange.ready_items(), 4);
+  EXPECT_EQ(take_all(exchange), (std::vector<std::int64_t>{1, 4, 2, 3}));
+  EXPECT_TRUE(exchange.empty());
+  EXPECT_EQ(exchange.total_rows(), 0);
+  EXPECT_EQ(exchange.ready_bytes(), 0);
+}
+
+TEST(Exchange, PromotedSlotWithoutRowsLeavesNothing) {
+  Exchange exchange;
+  const SlotRef a = exchange.append(1);
+  const SlotRef b = exchange.append(1);
+  finish_in_any_order(exchange, b, item(0, 0));
+  EXPECT_EQ(exchange.ready_items(), 0);
+  finish_in_any_order(exchange, a, item(7, 1));
+  EXPECT_EQ(take_all(exchange), (std::vector<std::int64_t>{7}));
+  EXPECT_TRUE(exchange.empty());
+}
+
+}  // namespace
+}  // namespace penstock
