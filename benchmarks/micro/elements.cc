@@ -50,14 +50,16 @@ double slope(const std::vector<double>& x, const std::vector<double>& y) {
 }  // namespace
 
 PENSTOCK_BENCH(1, batches) {
-  const std::int64_t n = table.quick() ? 1 << 22 : 1 << 25;
+  const std::int64_t n = table.quick() ? 1 << 22 : 1 << 23;
   const Dataset ds = plus_one(n).batch(kBatch);
-  const auto t = interleave(table.quick() ? 3 : 21,
+  const auto t = interleave(table.quick() ? 3 : 51,
                             {[&] { return time_of([&] { bare_loop(n); }); },
-                             [&] { return time_of([&] { drain(ds); }); }});
+                             [&] { return time_of([&] { drain(ds); }); },
+                             [&] { return cpu_of([&] { drain(ds); }); }});
   const auto per = static_cast<double>(n);
   table.at_most("range -> map(x+1) -> batch(1024), per element",
                 t[1].best() / per, "ns", 1);
+  table.reference("  CPU time of all threads", t[2].best() / per, "ns");
   table.reference("  the same as a bare loop", t[0].best() / per, "ns");
   table.reference("  median ratio to the bare loop", median_ratio(t[1], t[0]),
                   "x");
@@ -66,12 +68,14 @@ PENSTOCK_BENCH(1, batches) {
 PENSTOCK_BENCH(2, single_elements) {
   const std::int64_t n = table.quick() ? 1 << 18 : 1 << 21;
   const Dataset ds = plus_one(n);
-  const auto t = interleave(table.quick() ? 3 : 21,
+  const auto t = interleave(table.quick() ? 3 : 51,
                             {[&] { return time_of([&] { bare_loop(n); }); },
-                             [&] { return time_of([&] { drain(ds); }); }});
+                             [&] { return time_of([&] { drain(ds); }); },
+                             [&] { return cpu_of([&] { drain(ds); }); }});
   const auto per = static_cast<double>(n);
   table.at_most("range -> map(x+1), one element per next()",
                 t[1].best() / per, "ns", 40);
+  table.reference("  CPU time of all threads", t[2].best() / per, "ns");
 }
 
 PENSTOCK_BENCH(3, map_chain) {
