@@ -222,14 +222,22 @@ const ElementError* Block::error_at(std::int64_t row) const {
   return at != errors_.end() && at->first == row ? at->second.get() : nullptr;
 }
 
-Element Block::element(std::int64_t row) const {
-  if (!errors_.empty() && error_at(row) != nullptr) return {};
-  if (mixed()) return elements_[static_cast<std::size_t>(row)];
-  Element out(structure_, {});
-  auto& leaves = out.mutable_leaves();
-  leaves.reserve(columns_.size());
-  for (const Column& column : columns_) leaves.push_back(column.row(row));
-  return out;
+void Block::read_element(std::int64_t row, Element& out) const {
+  if (!errors_.empty() && error_at(row) != nullptr) {
+    out = Element();
+    return;
+  }
+  if (mixed()) {
+    out = elements_[static_cast<std::size_t>(row)];
+    return;
+  }
+  out.set_structure(structure_);
+  Element::Leaves& leaves = out.mutable_leaves();
+  if (!leaves.empty()) leaves.clear();
+  if (columns_.size() > leaves.capacity()) leaves.reserve(columns_.size());
+  for (const Column& column : columns_) {
+    column.row_into(row, leaves.emplace_back());
+  }
 }
 
 std::int64_t Block::byte_size() const {

@@ -38,6 +38,13 @@ class Column {
   Tensor row(std::int64_t i) const {
     return packed() ? packed_.row(i) : rows_[static_cast<std::size_t>(i)];
   }
+  void row_into(std::int64_t i, Tensor& out) const {
+    if (packed()) {
+      packed_.row_into(i, out);
+    } else {
+      out = rows_[static_cast<std::size_t>(i)];
+    }
+  }
   Column slice(std::int64_t begin, std::int64_t end) const;
   std::int64_t byte_size() const;
 
@@ -79,7 +86,13 @@ class Block {
   ErrorRef error_ref(std::int64_t row) const;
 
   /// Element `row`; undefined if there is an error in its place.
-  Element element(std::int64_t row) const;
+  Element element(std::int64_t row) const {
+    Element out;
+    read_element(row, out);
+    return out;
+  }
+  /// The same into `out`, without moving tensors about.
+  void read_element(std::int64_t row, Element& out) const;
   std::int64_t byte_size() const;
 
   /// Rows [begin, end), sharing memory.

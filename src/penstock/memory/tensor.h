@@ -138,6 +138,23 @@ class Tensor {
   // --- views ------------------------------------------------------------
   /// Row `i` of the first dimension; rank-0 numbers are copied, the rest share.
   Tensor row(std::int64_t i) const;
+  /// The same into `out`; fastest for numbers when `out` is undefined.
+  void row_into(std::int64_t i, Tensor& out) const {
+    const std::size_t width = dtype_size(dtype_);
+    if (rank() != 1 || width == 0 || out.defined()) {
+      out = row(i);
+      return;
+    }
+    const std::byte* from = data() + static_cast<std::size_t>(i) * width;
+    out.dtype_ = dtype_;
+    // Of constant size: a call of memcpy would cost more than the rest.
+    switch (width) {
+      case 1: std::memcpy(out.inline_, from, 1); break;
+      case 2: std::memcpy(out.inline_, from, 2); break;
+      case 4: std::memcpy(out.inline_, from, 4); break;
+      default: std::memcpy(out.inline_, from, 8); break;
+    }
+  }
   /// Rows [begin, end).
   Tensor rows(std::int64_t begin, std::int64_t end) const;
   /// The same values under another shape of equal size.

@@ -135,7 +135,7 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
       return Next::kError;
     }
   }
-  element = block.element(row);
+  block.read_element(row, element);
   // What was handed out is the consumer's: its bytes leave the ledger.
   if (row_ == end_) block_.reset();
   return Next::kElement;
