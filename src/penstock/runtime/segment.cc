@@ -188,7 +188,8 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
     next_index += n;
   } else {
     work.input = input->out.take(rows, granularity);
-    while (work.input.size < rows && input->out.ready_rows() > 0 &&
+    // Joining parts may copy them, so only small ones are worth it.
+    while (work.input.size < rows / 4 && input->out.ready_rows() > 0 &&
            work.input.parts.size() < kMaxParts) {
       Item more = input->out.take(rows - work.input.size, granularity);
       for (Rows& part : more.parts) work.input.add(std::move(part));
