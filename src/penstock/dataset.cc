@@ -7,6 +7,7 @@
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/padded_batch/padded_batch.h"
 #include "penstock/ops/prefetch/prefetch.h"
+#include "penstock/ops/ragged_batch/ragged_batch.h"
 #include "penstock/ops/range/range.h"
 #include "penstock/ops/repeat/repeat.h"
 #include "penstock/ops/skip/skip.h"
@@ -82,6 +83,13 @@ Dataset Dataset::padded_batch(std::int64_t batch_size,
                    batch_size, {std::move(options.padded_shapes),
                                 std::move(options.padding_values),
                                 options.drop_remainder}),
+               {node_}, std::move(options.name));
+}
+
+Dataset Dataset::ragged_batch(std::int64_t batch_size,
+                              BatchOptions options) const {
+  return build(ops::make_ragged_batch(batch_size, options.drop_remainder,
+                                      node_->spec),
                {node_}, std::move(options.name));
 }
 

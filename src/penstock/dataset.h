@@ -107,6 +107,9 @@ class Dataset {
   /// padded shape fails with DataLoss.
   Dataset padded_batch(std::int64_t batch_size,
                        PaddedBatchOptions options = {}) const;
+  /// Elements as one without padding: leaves of unknown shape become ragged.
+  Dataset ragged_batch(std::int64_t batch_size,
+                       BatchOptions options = {}) const;
   Dataset shuffle(ShuffleOptions options) const;
   Dataset shuffle(std::int64_t buffer_size,
                   std::optional<std::uint64_t> seed = std::nullopt) const {

@@ -2,8 +2,11 @@
 //
 // Two parts. A sequencer cuts the stream into whole groups and touches no
 // payload; a transform behind it stacks them, in parallel. A group that already
-// lies in one piece of memory is a view. State: rows that went through.
+// lies in one piece of memory is a view. Ragged values gain a level of
+// row_splits. State: rows that went through.
 #include "penstock/ops/batch/batch.h"
+
+#include "penstock/memory/ragged.h"
 
 namespace penstock::ops {
 namespace {
@@ -70,35 +73,62 @@ Status mismatch(const Block& rows, std::int64_t other, const std::string& what,
       what == "shape" ? "; use padded_batch to pad them to one shape" : "");
 }
 
-// One element of a group of rows without errors.
-StatusOr<Element> stack_rows(const Block& group) {
-  PS_ASSIGN_OR_RETURN(const Block rows, uniform_rows(group));
-  Element out(rows.structure(), {});
-  for (std::size_t leaf = 0; leaf < rows.columns().size(); ++leaf) {
-    const Column& column = rows.column(leaf);
-    if (column.packed()) {
-      out.mutable_leaves().push_back(column.tensor());
-      continue;
+// One [n, ...] tensor of leaf `leaf`.
+StatusOr<Tensor> stack_leaf(const Block& rows, std::size_t leaf) {
+  const Column& column = rows.column(leaf);
+  if (column.packed()) return column.tensor();
+  PS_RETURN_IF_ERROR(check_same_dtype(rows, leaf));
+  const std::vector<Tensor>& tensors = column.rows();
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    if (!(tensors[0].shape() == tensors[i].shape())) {
+      return mismatch(rows, static_cast<std::int64_t>(i), "shape",
+                      tensors[0].shape().to_string(),
+                      tensors[i].shape().to_string());
     }
-    PS_RETURN_IF_ERROR(check_same_dtype(rows, leaf));
-    const std::vector<Tensor>& tensors = column.rows();
-    for (std::size_t i = 1; i < tensors.size(); ++i) {
-      if (!(tensors[0].shape() == tensors[i].shape())) {
-        return mismatch(rows, static_cast<std::int64_t>(i), "shape",
-                        tensors[0].shape().to_string(),
-                        tensors[i].shape().to_string());
-      }
-    }
-    PS_ASSIGN_OR_RETURN(Tensor stacked, stack_tensors(tensors));
-    out.mutable_leaves().push_back(std::move(stacked));
   }
-  return out;
+  return stack_tensors(tensors);
 }
 
-class Batch final : public Operator, public Transform, public IndexedOp {
+// The rows of a component as one ragged value of rank `rank`.
+StatusOr<Element::Leaves> stack_as_ragged(const Block& rows,
+                                          const RaggedComponent& component,
+                                          int rank) {
+  const std::size_t first = component.first_leaf;
+  PS_RETURN_IF_ERROR(check_same_dtype(rows, first));
+  std::vector<Element::Leaves> values;
+  Shape inner;  // of the first row's values, without their first dimension
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    Element::Leaves value;
+    for (std::size_t k = 0; k < component.num_leaves(); ++k) {
+      value.push_back(rows.column(first + k).row(r));
+    }
+    Status status;
+    if (component.ragged_rank > 0) {
+      status = check_ragged({value.data(), value.size()});
+    } else {
+      auto converted = ragged_from_dense(value[0], rank - 1);
+      status = converted.status();
+      if (converted.ok()) value = *std::move(converted);
+    }
+    if (!status.ok()) {
+      return annotate(status, absl::StrCat("element ",
+                                           rows.origins().at(r).to_string(),
+                                           ": "));
+    }
+    const Shape own = value[0].shape().without_first();
+    if (r == 0) inner = own;
+    if (!(own == inner)) {
+      return mismatch(rows, r, "inner shape", inner.to_string(),
+                      own.to_string());
+    }
+    values.push_back(std::move(value));
+  }
+  return stack_ragged(values);
+}
+
+class Batch final : public GroupingOp {
  public:
-  Batch(std::int64_t size, bool drop_remainder)
-      : size_(size), drop_remainder_(drop_remainder) {}
+  using GroupingOp::GroupingOp;
 
   std::string_view op() const override { return "batch"; }
   std::string describe() const override {
@@ -106,33 +136,18 @@ class Batch final : public Operator, public Transform, public IndexedOp {
                         drop_remainder_ ? ", drop_remainder=true" : "", ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
-    Spec spec = inputs[0];
-    for (LeafSpec& leaf : spec.leaves()) {
-      if (leaf.dtype == DType::kObject) {
-        return invalid_argument("nested datasets cannot be batched");
-      }
-      leaf.shape = leaf.shape.prepended(drop_remainder_ ? size_ : kUnknownDim);
-    }
-    return spec;
+    return batched_spec(inputs[0], static_size());
   }
-  Cardinality cardinality(std::span<const Cardinality> in) const override {
-    return grouped(in[0], size_, drop_remainder_);
-  }
-  void add_to(Fingerprint& fp) const override {
-    fp.add(static_cast<std::uint64_t>(size_));
-    fp.add(static_cast<std::uint64_t>(drop_remainder_));
-  }
-  std::vector<Part> lower() const override {
-    return {{.sequencer = make_regroup(size_, drop_remainder_)},
-            {.transform = part_of<Transform>(this)}};
-  }
-
-  TransformTraits traits() const override { return {}; }
   Status apply(Block& block, CallContext& context) const override {
     const bool whole = block.size() % size_ == 0;
-    bool packed = whole && block.errors().empty() && !block.mixed();
+    bool packed = whole && block.errors().empty() && !block.mixed() &&
+                  !block.columns().empty() && !has_ragged(block.structure());
     for (const Column& column : block.columns()) packed &= column.packed();
-    if (!packed) return combine_groups(block, size_, context, stack_rows);
+    if (!packed) {
+      return combine_groups(
+          block, size_, context,
+          [](const Block& rows) { return stack_rows(rows); });
+    }
     const std::int64_t groups = block.size() / size_;
     Block::Columns columns;
     for (const Column& column : block.columns()) {
@@ -144,22 +159,6 @@ class Batch final : public Operator, public Transform, public IndexedOp {
                   Origins(context.path, context.tag / size_));
     return absl::OkStatus();
   }
-
-  const IndexedOp* indexed() const override { return this; }
-  Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
-              std::vector<Block>& out) const override {
-    return read_groups(
-        run, size_, in,
-        [&](Block& rows, std::int64_t position) {
-          context.tag = position;
-          return apply(rows, context);
-        },
-        out);
-  }
-
- private:
-  std::int64_t size_;
-  bool drop_remainder_;
 };
 
 }  // namespace
@@ -173,6 +172,31 @@ Cardinality grouped(Cardinality n, std::int64_t size, bool drop_remainder) {
   if (!n.finite()) return n;
   return n.value() / size +
          (!drop_remainder && n.value() % size != 0 ? 1 : 0);
+}
+
+StatusOr<Element> stack_rows(const Block& group,
+                             std::span<const int> ragged_ranks) {
+  PS_ASSIGN_OR_RETURN(const Block rows, uniform_rows(group));
+  const auto components = ragged_components(rows.structure());
+  std::vector<int> ranks;
+  Element::Leaves leaves;
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const RaggedComponent& c = components[i];
+    const int rank = c.ragged_rank > 0         ? c.ragged_rank + 1
+                     : i < ragged_ranks.size() ? ragged_ranks[i]
+                                               : 0;
+    ranks.push_back(rank);
+    if (rank == 0) {
+      PS_ASSIGN_OR_RETURN(Tensor stacked, stack_leaf(rows, c.first_leaf));
+      leaves.push_back(std::move(stacked));
+    } else {
+      PS_ASSIGN_OR_RETURN(Element::Leaves stacked,
+                          stack_as_ragged(rows, c, rank));
+      for (Tensor& t : stacked) leaves.push_back(std::move(t));
+    }
+  }
+  return Element(with_ragged_ranks(rows.structure(), ranks),
+                 std::move(leaves));
 }
 
 StatusOr<Block> uniform_rows(const Block& rows) {
@@ -237,6 +261,17 @@ Status combine_groups(
   PS_ASSIGN_OR_RETURN(block, builder.finish());
   block.set_origins(Origins(context.path, first));
   return absl::OkStatus();
+}
+
+Status GroupingOp::read(const IndexRun& run, IndexInputs& in,
+                        CallContext& context, std::vector<Block>& out) const {
+  return read_groups(
+      run, size_, in,
+      [&](Block& rows, std::int64_t position) {
+        context.tag = position;
+        return apply(rows, context);
+      },
+      out);
 }
 
 Status read_groups(const IndexRun& run, std::int64_t size, IndexInputs& in,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "penstock/graph/operator.h"
 
 namespace penstock::ops {
@@ -22,6 +25,12 @@ Status combine_groups(
     Block& block, std::int64_t size, CallContext& context,
     const std::function<StatusOr<Element>(const Block& rows)>& combine);
 
+/// One element of rows without errors: leaves stacked, ragged values with one
+/// more level. A dense component i with ragged_ranks[i] = k > 0 becomes a ragged
+/// value of rank k.
+StatusOr<Element> stack_rows(const Block& group,
+                             std::span<const int> ragged_ranks = {});
+
 /// The rows (none of them an error) as a block of one structure, which is
 /// InvalidArgument naming two elements if they have several.
 StatusOr<Block> uniform_rows(const Block& rows);
@@ -34,5 +43,38 @@ Status check_same_dtype(const Block& rows, std::size_t leaf);
 Status read_groups(const IndexRun& run, std::int64_t size, IndexInputs& in,
                    const std::function<Status(Block&, std::int64_t)>& combine,
                    std::vector<Block>& out);
+
+/// Base of the operators that make one element of each group of `size`: the
+/// sequencer that cuts groups, random access and cardinality. They add
+/// apply(), which sees whole groups.
+class GroupingOp : public Operator, public Transform, public IndexedOp {
+ public:
+  GroupingOp(std::int64_t size, bool drop_remainder)
+      : size_(size), drop_remainder_(drop_remainder) {}
+
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return grouped(in[0], size_, drop_remainder_);
+  }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(static_cast<std::uint64_t>(size_));
+    fp.add(static_cast<std::uint64_t>(drop_remainder_));
+  }
+  std::vector<Part> lower() const override {
+    return {{.sequencer = make_regroup(size_, drop_remainder_)},
+            {.transform = part_of<Transform>(this)}};
+  }
+  TransformTraits traits() const override { return {}; }
+  const IndexedOp* indexed() const override { return this; }
+  Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
+              std::vector<Block>& out) const override;
+
+ protected:
+  /// First dimension of what it makes, as far as it is known.
+  std::int64_t static_size() const {
+    return drop_remainder_ ? size_ : kUnknownDim;
+  }
+  const std::int64_t size_;
+  const bool drop_remainder_;
+};
 
 }  // namespace penstock::ops

@@ -169,12 +169,11 @@ StatusOr<Tensor> pad_dense(std::span<const Tensor> rows, const Shape& to,
   return out;
 }
 
-class PaddedBatch final : public Operator,
-                          public Transform,
-                          public IndexedOp {
+class PaddedBatch final : public GroupingOp {
  public:
   PaddedBatch(std::int64_t size, PaddedBatchOptions options)
-      : size_(size), options_(std::move(options)) {}
+      : GroupingOp(size, options.drop_remainder),
+        options_(std::move(options)) {}
 
   std::string_view op() const override { return "padded_batch"; }
   std::string describe() const override {
@@ -187,7 +186,7 @@ class PaddedBatch final : public Operator,
       }
       text += "]";
     }
-    if (options_.drop_remainder) text += ", drop_remainder=true";
+    if (drop_remainder_) text += ", drop_remainder=true";
     return text + ")";
   }
 
@@ -205,17 +204,12 @@ class PaddedBatch final : public Operator,
       const std::string which = leaf_label(i, leaves);
       PS_RETURN_IF_ERROR(check_value(i, leaves, leaf.dtype));
       PS_ASSIGN_OR_RETURN(PartialShape padded, static_shape(i, leaf, which));
-      leaf.shape = padded.prepended(options_.drop_remainder ? size_
-                                                            : kUnknownDim);
+      leaf.shape = padded.prepended(static_size());
     }
     return spec;
   }
-  Cardinality cardinality(std::span<const Cardinality> in) const override {
-    return grouped(in[0], size_, options_.drop_remainder);
-  }
   void add_to(Fingerprint& fp) const override {
-    fp.add(static_cast<std::uint64_t>(size_));
-    fp.add(static_cast<std::uint64_t>(options_.drop_remainder));
+    GroupingOp::add_to(fp);
     fp.add(options_.padded_shapes.size());
     for (const PartialShape& s : options_.padded_shapes) fp.add(s.to_string());
     fp.add(options_.padding_values.size());
@@ -229,27 +223,9 @@ class PaddedBatch final : public Operator,
       }
     }
   }
-  std::vector<Part> lower() const override {
-    return {{.sequencer = make_regroup(size_, options_.drop_remainder)},
-            {.transform = part_of<Transform>(this)}};
-  }
-
-  TransformTraits traits() const override { return {}; }
   Status apply(Block& block, CallContext& context) const override {
     return combine_groups(block, size_, context,
                           [&](const Block& rows) { return pad(rows); });
-  }
-
-  const IndexedOp* indexed() const override { return this; }
-  Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
-              std::vector<Block>& out) const override {
-    return read_groups(
-        run, size_, in,
-        [&](Block& rows, std::int64_t position) {
-          context.tag = position;
-          return apply(rows, context);
-        },
-        out);
   }
 
  private:
@@ -420,7 +396,6 @@ class PaddedBatch final : public Operator,
                : pad_dense(rows, to, filler);
   }
 
-  std::int64_t size_;
   PaddedBatchOptions options_;
 };
 
