@@ -6,8 +6,10 @@
 // it). Snapshots are immutable and shared: attaching one costs a pointer.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "penstock/base/ref.h"
@@ -24,6 +26,22 @@ struct Mark {
   Mark after(std::int64_t elements) const { return {snapshot, skip + elements}; }
 };
 
+/// The order in which an unordered stage handed its results on: input rows
+/// [ordinal, ordinal + rows), then `next`. A restore repeats that order, so
+/// that what was counted behind the stage is counted the same again.
+class Delivery final : public RefCounted<Delivery> {
+ public:
+  Delivery(std::int64_t ordinal, std::int64_t rows)
+      : ordinal(ordinal), rows(rows) {}
+  ~Delivery() {
+    if (Delivery* n = next.load(std::memory_order_acquire)) n->release();
+  }
+  const std::int64_t ordinal;
+  const std::int64_t rows;
+  /// Owns a reference; set once, when the next result was handed on.
+  std::atomic<Delivery*> next{nullptr};
+};
+
 class Snapshot final : public RefCounted<Snapshot> {
  public:
   Snapshot() = default;
@@ -33,6 +51,13 @@ class Snapshot final : public RefCounted<Snapshot> {
   std::vector<Mark> inputs;
   /// Where to continue the nested datasets that were open.
   std::vector<Mark> opened;
+  /// Of an unordered stage: what it handed on from here, in that order, as
+  /// (offset from the first input, rows). Read from a state, it is what is to
+  /// be repeated; `delivery` then follows what has been handed on since.
+  std::vector<std::pair<std::int64_t, std::int64_t>> deliveries;
+  mutable Ref<const Delivery> delivery;
+  /// Ordinal of the first input.
+  std::int64_t base = 0;
 };
 
 }  // namespace penstock

@@ -41,29 +41,23 @@ SlotRef Exchange::append_after(SlotRef slot, std::int64_t expected_rows) {
   return added;
 }
 
-void Exchange::fill(SlotRef slot, Item item, std::int64_t now) {
+void Exchange::fill(SlotRef slot, Item item, std::int64_t now, bool overtake) {
   total_rows_ += item.size - slot->expected_rows;
   slot->item = std::move(item);
-  if (slot->drop > 0) {
-    const std::int64_t dropped = std::min(slot->drop, slot->item.size);
-    if (dropped > 0) split_item(slot->item, dropped);
-    total_rows_ -= dropped;
-  }
   slot->bytes = slot->item.byte_size();
   slot->ready = true;
   slot->ready_at = now;
+  if (overtake && frontier_ != slot) {
+    slots_.splice(frontier_, slots_, slot);
+    frontier_ = slot;
+  }
   advance(now);
-}
-
-void Exchange::promote(SlotRef slot) {
-  if (frontier_ == slot) return;
-  slots_.splice(frontier_, slots_, slot);
-  frontier_ = slot;
 }
 
 void Exchange::advance(std::int64_t now) {
   while (frontier_ != slots_.end() && frontier_->ready) {
     Item& item = frontier_->item;
+    if (on_deliver) on_deliver(*frontier_);
     order_wait_ += now - frontier_->ready_at;
     if (drop_ > 0 && item.size > 0) {
       const std::int64_t dropped = std::min(drop_, item.size);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <list>
 
@@ -24,7 +25,10 @@ struct Slot {
   std::int64_t expected_rows = 0;  // while pending
   std::int64_t bytes = 0;
   std::int64_t ready_at = 0;
-  std::int64_t drop = 0;  // rows to drop when it is filled
+  // Of an unordered segment: the input rows it was made from.
+  std::int64_t ordinal = 0;
+  std::int64_t input_rows = 0;
+  bool scripted = false;
 };
 using SlotRef = std::list<Slot>::iterator;
 
@@ -34,11 +38,9 @@ class Exchange {
   SlotRef append(std::int64_t expected_rows);
   /// A place directly behind `slot`, which is pending.
   SlotRef append_after(SlotRef slot, std::int64_t expected_rows);
-  /// Fills a place. `now` is for the order-wait counter.
-  void fill(SlotRef slot, Item item, std::int64_t now);
-  /// Lets a pending slot overtake the others (unordered stages): call it
-  /// before fill(), which may hand the slot on.
-  void promote(SlotRef slot);
+  /// Fills a place; it may overtake pending ones when the stage is unordered.
+  /// The slot must not be used afterwards.
+  void fill(SlotRef slot, Item item, std::int64_t now, bool overtake = false);
   /// No more slots will be appended.
   void end() { ended_ = true; }
 
@@ -65,6 +67,8 @@ class Exchange {
   /// Nanoseconds that finished results waited for an earlier one.
   std::int64_t order_wait() const { return order_wait_; }
 
+  /// Called when a slot has its final place, before it can be taken.
+  std::function<void(Slot&)> on_deliver;
   /// Rows that may be here beyond what the consumer asks for.
   std::int64_t limit = kUnlimited;
 

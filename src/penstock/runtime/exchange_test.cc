@@ -22,8 +22,7 @@ std::vector<std::int64_t> take_all(Exchange& exchange) {
 }
 
 void finish_in_any_order(Exchange& exchange, SlotRef slot, Item result) {
-  exchange.promote(slot);
-  exchange.fill(slot, std::move(result), 0);
+  exchange.fill(slot, std::move(result), 0, /*overtake=*/true);
 }
 
 TEST(Exchange, GivesSlotsInTheOrderTheyWereAppended) {

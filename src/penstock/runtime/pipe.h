@@ -47,6 +47,9 @@ class Pipe {
   virtual bool idle() const = 0;
 
   bool exhausted() const { return out.empty() && no_more(); }
+  /// The place of the first element. Null means a start from scratch, unless
+  /// an unordered stage upstream has to repeat an order.
+  virtual Mark first_mark() const = 0;
 
   Exchange out;
 
@@ -104,6 +107,7 @@ class SegmentPipe final : public Pipe {
   void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) override;
   bool idle() const override;
+  Mark first_mark() const override;
 
   // Set by the planner.
   std::unique_ptr<Pipe> input;
@@ -114,6 +118,7 @@ class SegmentPipe final : public Pipe {
   std::int64_t align = 1;        // rows of the batch behind
   int cap = 0;                   // explicit num_parallel_calls
   bool ordered = true;
+  bool input_ordered = true;  // items of the input may be joined
   bool user_code = false;
   int filters = 0;               // transforms that are not one to one
   std::int64_t next_index = 0;
@@ -134,6 +139,9 @@ class SegmentPipe final : public Pipe {
 
   std::string label() const;
 
+  /// Makes this an unordered segment that continues at `mark`.
+  Status start_unordered(const Mark& mark);
+
  private:
   struct Returned {
     Item item;
@@ -141,17 +149,31 @@ class SegmentPipe final : public Pipe {
     IndexRun indices;
     bool from_index;
   };
-  // Claims of an unordered segment that are not in the output yet.
+  // Claims of an unordered segment from the first one that is not handed on.
   struct OpenClaim {
-    SlotRef slot;
     std::int64_t ordinal;
     std::int64_t rows;
-    Mark mark;
+    Mark mark;  // of the input
+    bool delivered = false;
+  };
+  // Input rows that a restored state says something about, by ordinal.
+  struct Scripted {
+    std::int64_t ordinal;
+    std::int64_t rows;
+    bool drop;     // they had been handed on
+    SlotRef slot;  // else: their place in the order
   };
 
   std::int64_t block_rows() const;
+  /// False when the rows were only dropped.
   bool claim_input(std::int64_t rows, Work& work);
   Mark output_mark(const Work& work) const;
+  Mark input_mark(const Work& work) const;
+  Mark behind_filters(Mark mark) const;
+  void claim_slot(Work& work);
+  std::int64_t scripted_limit(std::int64_t rows) const;
+  void abandon_script();
+  void deliver(Slot& slot);
   void learn(const Work& work);
   void account_wait(int reason, std::int64_t now);
   StatusOr<Block> materialize(Work& work);
@@ -165,6 +187,14 @@ class SegmentPipe final : public Pipe {
   double bytes_per_row_ = 0;
   std::int64_t claims_ = 0;
   std::deque<Returned> returned_;
+
+  // Unordered segments only.
+  std::deque<OpenClaim> open_claims_;
+  std::deque<Scripted> script_;
+  std::int64_t ordinal_ = 0;  // of the next input row
+  std::int64_t scripted_pending_ = 0;
+  Ref<Delivery> last_delivery_;
+  Mark first_;
 
   enum Wait { kNone, kInput, kOutput, kMemory };
   int wait_reason_ = kNone;
@@ -187,6 +217,7 @@ class SequencerPipe final : public Pipe {
   void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) override;
   bool idle() const override;
+  Mark first_mark() const override { return first_; }
 
   /// Makes the state, and restores it from `mark` if that has a snapshot.
   Status start(const SequencerContext& context, const Mark& mark);
@@ -228,6 +259,7 @@ class SequencerPipe final : public Pipe {
   std::vector<Mark> restored_opened_;
   Ref<const Snapshot> snapshot_;
   std::int64_t since_snapshot_ = 0;
+  Mark first_;
 
   // Guarded by the lock.
   std::vector<std::unique_ptr<Pipe>> pipes_;  // by input number

@@ -119,6 +119,12 @@ class Planner {
     return run_.new_stage(node.stage(prefix_));
   }
   bool flattens(const Node& node) const;
+  /// Results of the transform keep the order of its input.
+  bool in_order(const Part& part) const {
+    const TransformTraits traits = part.transform->traits();
+    return traits.deterministic.value_or(!traits.user_code ||
+                                         run_.config().deterministic);
+  }
   Status restore_index(IndexChain& chain, const Mark& mark,
                        std::int64_t& next) const;
   SegmentPipe* open_segment();
@@ -149,6 +155,9 @@ bool Planner::flattens(const Node& node) const {
 SegmentPipe* Planner::open_segment() {
   if (segment_) return segment_.get();
   segment_ = std::make_unique<SegmentPipe>(run_);
+  if (auto* below = dynamic_cast<SegmentPipe*>(below_.get())) {
+    segment_->input_ordered = below->ordered;
+  }
   segment_->input = std::move(below_);
   segment_->granularity = granularity_;
   segment_->path = path_;
@@ -345,7 +354,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       continue;
     }
     if (limit != kUnlimited) limit = 0;
-    if (at.part.sequencer) {
+    if (at.part.sequencer || !in_order(at.part)) {
       mark = inner_mark(mark);
     } else if (!one_to_one(at.part)) {
       if (mark.skip > 0) cut_above[i] = true;
@@ -399,8 +408,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       continue;
     }
     const TransformTraits traits = at.part.transform->traits();
-    const bool ordered =
-        traits.deterministic.value_or(run_.config().deterministic);
+    const bool ordered = in_order(at.part);
     const bool capped = traits.user_code && traits.max_parallel > 0;
     const bool has_links = segment_ && !segment_->links.empty();
     const bool own_segment = capped || !run_.config().fuse || !ordered;
@@ -413,12 +421,13 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     segment->links.push_back({at.part.transform, traits, at.stage});
     segment->user_code |= traits.user_code;
     segment->out.limit = limits[i];
-    if (!traits.one_to_one) {
+    if (capped) segment->cap = traits.max_parallel;
+    if (!ordered) {
+      PS_RETURN_IF_ERROR(segment->start_unordered(at.mark));
+    } else if (!traits.one_to_one) {
       ++segment->filters;
       segment->out.drop_first(at.mark.skip);
     }
-    if (capped) segment->cap = traits.max_parallel;
-    if (!ordered) segment->ordered = false;
     if (cut_above[i] || !run_.config().fuse) {
       PS_RETURN_IF_ERROR(close_segment());
     }

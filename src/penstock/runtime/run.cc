@@ -28,6 +28,8 @@ StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
   return run;
 }
 
+Mark Run::first_mark() const { return root_->first_mark(); }
+
 Stage* Run::new_stage(StageInfo info) {
   // Nested datasets come and go; their stages share one set of counters.
   std::string label = info.to_string();

@@ -120,6 +120,8 @@ class Run : public std::enable_shared_from_this<Run> {
   /// Tells how many rows of the last block the consumer has not used yet;
   /// matters when prefetch(n) bounds the work.
   void consumer_holds(std::int64_t rows);
+  /// The place of the first element of a run from the start.
+  Mark first_mark() const;
   /// True when the last stage's output is bounded by prefetch(n).
   bool bounded() const { return bounded_; }
 

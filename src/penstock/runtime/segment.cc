@@ -106,6 +106,8 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       returned_.empty() &&
       (from_index ? next_index >= end_index : input->out.ready_rows() == 0);
 
+  const bool nothing_coming = active == 0 && out.ready_rows() == 0;
+  if (starved && !script_.empty() && no_more()) abandon_script();
   bool may_run = allowed > 0 && !starved && (cap == 0 || active < cap);
   switch (kind) {
     case ClaimKind::kCpu:
@@ -136,8 +138,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
           std::max(0.0, static_cast<double>(available)) / per_row);
       rows -= rows % granularity;
       if (rows < granularity) {
-        const bool reserve = demand.critical && out.empty();
-        rows = reserve ? granularity : 0;
+        rows = demand.critical && nothing_coming ? granularity : 0;
       }
     }
     if (rows > 0) {
@@ -147,7 +148,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       work.reservation =
           Charge(&run_.account(),
                  static_cast<std::int64_t>(static_cast<double>(rows) * per_row));
-      claim_input(rows, work);
+      if (!claim_input(rows, work)) return find(demand, kind, work);
       work.sample =
           claims_++ % kSampleEvery == 0 ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
@@ -163,7 +164,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   upstream.rows = allowed >= kUnlimited / granularity
                       ? kUnlimited
                       : std::max<std::int64_t>(0, allowed) * granularity;
-  upstream.critical = demand.critical && out.empty() && starved;
+  upstream.critical = demand.critical && nothing_coming && starved;
   return input->find(upstream, kind, work);
 }
 
@@ -178,6 +179,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
     returned_.pop_front();
     return true;
   }
+  if (!ordered) rows = scripted_limit(rows);
   if (from_index) {
     const std::int64_t n = std::min(rows, end_index - next_index);
     work.from_index = true;
@@ -189,7 +191,8 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   } else {
     work.input = input->out.take(rows, granularity);
     // Joining parts may copy them, so only small ones are worth it.
-    while (work.input.size < rows / 4 && input->out.ready_rows() > 0 &&
+    while (input_ordered && work.input.size < rows / 4 &&
+           input->out.ready_rows() > 0 &&
            work.input.parts.size() < kMaxParts) {
       Item more = input->out.take(rows - work.input.size, granularity);
       for (Rows& part : more.parts) work.input.add(std::move(part));
@@ -197,28 +200,170 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
     work.input_rows = work.input.size;
   }
   work.expected_rows = (work.input_rows + granularity - 1) / granularity;
-  work.slot = out.append(work.expected_rows);
+  if (ordered) {
+    work.slot = out.append(work.expected_rows);
+    return true;
+  }
+  const std::int64_t first = ordinal_;
+  ordinal_ += work.input_rows;
+  Scripted* scripted = nullptr;
+  if (!script_.empty() && script_.front().ordinal <= first) {
+    scripted = &script_.front();
+  }
+  if (scripted == nullptr) {
+    work.slot = out.append(work.expected_rows);
+  } else {
+    scripted->ordinal += work.input_rows;
+    scripted->rows -= work.input_rows;
+    const bool dropped = scripted->drop;
+    work.slot = scripted->slot;
+    if (scripted->rows == 0) {
+      script_.pop_front();
+    } else if (!dropped) {
+      // The rest of the range follows it directly.
+      scripted->slot = out.append_after(work.slot, 0);
+      scripted->slot->scripted = true;
+      ++scripted_pending_;
+    }
+    if (dropped) {
+      work = Work();
+      return false;
+    }
+  }
+  work.slot->ordinal = first;
+  work.slot->input_rows = work.input_rows;
+  open_claims_.push_back({first, work.input_rows, input_mark(work)});
   return true;
 }
 
-Mark SegmentPipe::output_mark(const Work& work) const {
-  Mark mark;
-  if (work.from_index) {
+// Where the next range of the script begins or ends.
+std::int64_t SegmentPipe::scripted_limit(std::int64_t rows) const {
+  if (script_.empty()) return rows;
+  const Scripted& next = script_.front();
+  const std::int64_t bound =
+      next.ordinal > ordinal_ ? next.ordinal - ordinal_ : next.rows;
+  return std::min(rows, bound);
+}
+
+Status SegmentPipe::start_unordered(const Mark& mark) {
+  ordered = false;
+  out.on_deliver = [this](Slot& slot) { deliver(slot); };
+  out.drop_first(mark.skip);
+  last_delivery_ = make_ref<Delivery>(0, 0);  // the first one hangs on it
+  if (!mark.snapshot) {
     auto snapshot = make_ref<Snapshot>();
-    Encoder own;
-    own.i64(work.indices.begin);
-    own.i64(chain->num_shards);
-    snapshot->own = std::move(own).take();
-    mark.snapshot = std::move(snapshot);
-  } else {
-    mark = work.input.mark;
+    snapshot->own = std::string(1, '\0');  // nothing handed on before
+    snapshot->inputs.push_back(input ? input->first_mark() : Mark{});
+    snapshot->delivery = last_delivery_;
+    first_ = Mark{std::move(snapshot), 0};
+    return absl::OkStatus();
   }
+  mark.snapshot->delivery = last_delivery_;
+  Decoder own(mark.snapshot->own);
+  const std::size_t delivered = own.count(2);
+  std::vector<Scripted> script;
+  for (std::size_t i = 0; i < delivered; ++i) {
+    const std::int64_t offset = own.i64();
+    const std::int64_t rows = own.i64();
+    script.push_back({offset, rows, true, {}});
+  }
+  PS_RETURN_IF_ERROR(own.status("state of an unordered stage"));
+  for (const auto& [offset, rows] : mark.snapshot->deliveries) {
+    script.push_back({offset, rows, false, out.append(0)});
+    script.back().slot->scripted = true;
+    ++scripted_pending_;
+  }
+  std::sort(script.begin(), script.end(),
+            [](const Scripted& a, const Scripted& b) {
+              return a.ordinal < b.ordinal;
+            });
+  std::int64_t end = 0;
+  for (const Scripted& s : script) {
+    if (s.ordinal < end || s.rows < 1) {
+      return absl::DataLossError("state of an unordered stage: ranges overlap");
+    }
+    end = s.ordinal + s.rows;
+  }
+  script_.assign(script.begin(), script.end());
+  return absl::OkStatus();
+}
+
+// The input ended before the rows that a state spoke of.
+void SegmentPipe::abandon_script() {
+  for (const Scripted& scripted : script_) {
+    if (scripted.drop) continue;
+    --scripted_pending_;
+    scripted.slot->ordinal = -1;
+    out.fill(scripted.slot, {}, run_.claim_time);
+  }
+  script_.clear();
+}
+
+// The slot has its place in the output: notes the order, so that a restore can
+// repeat it, and marks it with what was handed on before.
+void SegmentPipe::deliver(Slot& slot) {
+  auto claim = std::find_if(
+      open_claims_.begin(), open_claims_.end(),
+      [&](const OpenClaim& c) { return c.ordinal == slot.ordinal; });
+  if (claim == open_claims_.end()) return;
+  auto snapshot = make_ref<Snapshot>();
+  const OpenClaim& first = open_claims_.front();
+  snapshot->base = first.ordinal;
+  snapshot->inputs.push_back(first.mark);
+  std::vector<const OpenClaim*> delivered;
+  for (const OpenClaim& c : open_claims_) {
+    if (c.delivered) delivered.push_back(&c);
+  }
+  Encoder own;
+  own.u64(delivered.size());
+  for (const OpenClaim* c : delivered) {
+    own.i64(c->ordinal - first.ordinal);
+    own.i64(c->rows);
+  }
+  snapshot->own = std::move(own).take();
+  auto delivery = make_ref<Delivery>(slot.ordinal, slot.input_rows);
+  if (last_delivery_) {
+    last_delivery_->next.store(Ref<Delivery>(delivery).detach(),
+                               std::memory_order_release);
+  }
+  last_delivery_ = delivery;
+  snapshot->delivery = std::move(delivery);
+  slot.item.mark = Mark{std::move(snapshot), 0};
+  claim->delivered = true;
+  while (!open_claims_.empty() && open_claims_.front().delivered) {
+    open_claims_.pop_front();
+  }
+}
+
+Mark SegmentPipe::input_mark(const Work& work) const {
+  if (!work.from_index) return work.input.mark;
+  auto snapshot = make_ref<Snapshot>();
+  Encoder own;
+  own.i64(work.indices.begin);
+  own.i64(chain->num_shards);
+  snapshot->own = std::move(own).take();
+  return Mark{std::move(snapshot), 0};
+}
+
+Mark SegmentPipe::behind_filters(Mark mark) const {
   for (int i = 0; i < filters; ++i) {
     auto snapshot = make_ref<Snapshot>();
     snapshot->inputs.push_back(std::move(mark));
     mark = Mark{std::move(snapshot), 0};
   }
   return mark;
+}
+
+Mark SegmentPipe::output_mark(const Work& work) const {
+  // Given when the place in the order is known.
+  if (!ordered) return {};
+  return behind_filters(input_mark(work));
+}
+
+Mark SegmentPipe::first_mark() const {
+  if (!ordered) return first_;
+  const Mark first = input ? input->first_mark() : Mark{};
+  return first.snapshot ? behind_filters(first) : Mark{};
 }
 
 StatusOr<Block> SegmentPipe::materialize(Work& work) {
@@ -333,7 +478,9 @@ void SegmentPipe::run(Work& work) {
 void SegmentPipe::learn(const Work& work) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(
       1, work.input_rows));
-  const double ns = static_cast<double>(work.finished - work.started) / rows;
+  double ns = static_cast<double>(work.finished - work.started) / rows;
+  // A block during which the thread lost its core says little.
+  if (ns_per_row_ > 0) ns = std::min(ns, 4 * ns_per_row_);
   const double bytes = static_cast<double>(work.bytes) / rows;
   const double weight = ns_per_row_ == 0 ? 1.0 : 0.25;
   ns_per_row_ += weight * (ns - ns_per_row_);
@@ -383,8 +530,10 @@ void SegmentPipe::complete(Work& work) {
   } else if (chain) {
     chain->base_stage->stats.bytes += work.bytes;
   }
-  if (!ordered) out.promote(work.slot);
-  out.fill(work.slot, std::move(work.output), work.finished);
+  // Until an order that is being repeated is through, nothing may overtake.
+  const bool overtake = !ordered && scripted_pending_ == 0;
+  if (work.slot->scripted) --scripted_pending_;
+  out.fill(work.slot, std::move(work.output), work.finished, overtake);
 }
 
 void SegmentPipe::grow_width(int blocked_calls) {

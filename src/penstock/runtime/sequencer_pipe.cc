@@ -57,7 +57,7 @@ class PipeInputs final : public Inputs {
         pipe_.plan_nested(dataset, path, mark, pipe_.bounded));
     SequencerPipe::Input input;
     input.pipe = opened.get();
-    input.tail = mark;
+    input.tail = mark.snapshot ? mark : opened->first_mark().after(mark.skip);
     int number = -1;
     for (std::size_t i = 0; i < pipe_.inputs_.size(); ++i) {
       if (pipe_.inputs_[i].pipe == nullptr && !pipe_.inputs_[i].closing) {
@@ -163,7 +163,7 @@ SequencerPipe::~SequencerPipe() = default;
 void SequencerPipe::add_input(std::unique_ptr<Pipe> pipe, const Mark& mark) {
   Input input;
   input.pipe = pipe.get();
-  input.tail = mark;
+  input.tail = mark.snapshot ? mark : pipe->first_mark().after(mark.skip);
   inputs_.push_back(std::move(input));
   pipes_.push_back(std::move(pipe));
 }
@@ -181,6 +181,12 @@ Status SequencerPipe::start(const SequencerContext& context,
     PS_RETURN_IF_ERROR(
         decoder.status(absl::StrCat("state of ", stage_->label)));
     snapshot_ = mark.snapshot;
+    return absl::OkStatus();
+  }
+  for (const Input& input : inputs_) {
+    if (!input.tail.snapshot || first_.snapshot) continue;
+    snapshot_ = take_snapshot();
+    first_ = Mark{snapshot_, 0};
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,9 @@
 #include "penstock/runtime/state.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "penstock/base/codec.h"
 
 namespace penstock {
@@ -8,6 +12,25 @@ namespace {
 constexpr std::string_view kMagic = "PSTK";
 constexpr std::uint64_t kVersion = 1;
 constexpr int kMaxDepth = 1000;
+
+// What an unordered stage handed on since `s`, then what it had yet to repeat.
+std::vector<std::pair<std::int64_t, std::int64_t>> deliveries_from(
+    const Snapshot& s) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  std::int64_t seen = 0;
+  for (const Delivery* d = s.delivery.get(); d != nullptr;
+       d = d->next.load(std::memory_order_acquire)) {
+    if (d->rows == 0) continue;
+    out.emplace_back(d->ordinal - s.base, d->rows);
+    seen += d->rows;
+  }
+  for (auto [offset, rows] : s.deliveries) {
+    const std::int64_t repeated = std::min(seen, rows);
+    seen -= repeated;
+    if (repeated < rows) out.emplace_back(offset + repeated, rows - repeated);
+  }
+  return out;
+}
 
 void encode(Encoder& out, const Mark& mark) {
   out.i64(mark.skip);
@@ -19,6 +42,12 @@ void encode(Encoder& out, const Mark& mark) {
   for (const Mark& m : s.inputs) encode(out, m);
   out.u64(s.opened.size());
   for (const Mark& m : s.opened) encode(out, m);
+  const auto deliveries = deliveries_from(s);
+  out.u64(deliveries.size());
+  for (const auto& [offset, rows] : deliveries) {
+    out.i64(offset);
+    out.i64(rows);
+  }
 }
 
 void decode(Decoder& in, int depth, Mark& mark) {
@@ -36,6 +65,12 @@ void decode(Decoder& in, int depth, Mark& mark) {
   for (Mark& m : snapshot->opened) {
     if (!in.ok()) return;
     decode(in, depth + 1, m);
+  }
+  snapshot->deliveries.resize(in.count(2));
+  for (auto& [offset, rows] : snapshot->deliveries) {
+    offset = in.i64();
+    rows = in.i64();
+    if (offset < 0 || rows < 1) return in.fail();
   }
   mark.snapshot = std::move(snapshot);
 }

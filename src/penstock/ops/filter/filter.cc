@@ -79,7 +79,10 @@ class Filter final : public TransformOp {
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     return in[0] == Cardinality(0) ? in[0] : Cardinality::unknown();
   }
-  void add_to(Fingerprint& fp) const override { fp.add(fn_->identity()); }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(fn_->identity());
+    fp.add(static_cast<std::uint64_t>(options_.deterministic.value_or(true)));
+  }
 
   TransformTraits traits() const override {
     TransformTraits traits;

@@ -31,7 +31,10 @@ class Map final : public TransformOp {
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     return skips_errors() ? Cardinality::unknown() : in[0];
   }
-  void add_to(Fingerprint& fp) const override { fp.add(fn_->identity()); }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(fn_->identity());
+    fp.add(static_cast<std::uint64_t>(options_.deterministic.value_or(true)));
+  }
 
   TransformTraits traits() const override {
     TransformTraits traits;

@@ -48,6 +48,10 @@ class WithOptions final : public PassThrough {
   std::string describe() const override { return "with_options(...)"; }
   std::vector<Part> lower() const override { return {}; }
   const Options* options() const override { return &options_; }
+  void add_to(Fingerprint& fp) const override {
+    // The only option that shows in what a state holds.
+    fp.add(static_cast<std::uint64_t>(options_.deterministic.value_or(true)));
+  }
 
  private:
   Options options_;
