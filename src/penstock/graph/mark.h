@@ -26,6 +26,18 @@ struct Mark {
   Mark after(std::int64_t elements) const { return {snapshot, skip + elements}; }
 };
 
+/// Lets a chain go link by link: long ones must not recurse.
+template <class Link>
+void release_chain(std::atomic<Link*>& next) {
+  Link* link = next.exchange(nullptr, std::memory_order_acq_rel);
+  while (link != nullptr && link->unique()) {
+    Link* after = link->next.exchange(nullptr, std::memory_order_acq_rel);
+    link->release();
+    link = after;
+  }
+  if (link != nullptr) link->release();
+}
+
 /// The order in which an unordered stage handed its results on: input rows
 /// [ordinal, ordinal + rows), then `next`. A restore repeats that order, so
 /// that what was counted behind the stage is counted the same again.
@@ -33,14 +45,17 @@ class Delivery final : public RefCounted<Delivery> {
  public:
   Delivery(std::int64_t ordinal, std::int64_t rows)
       : ordinal(ordinal), rows(rows) {}
-  ~Delivery() {
-    if (Delivery* n = next.load(std::memory_order_acquire)) n->release();
-  }
+  ~Delivery() { release_chain(next); }
   const std::int64_t ordinal;
   const std::int64_t rows;
   /// Owns a reference; set once, when the next result was handed on.
   std::atomic<Delivery*> next{nullptr};
 };
+
+/// The nested datasets a stage opened, one after the other: where each began.
+/// A restore opens them there again, so that unordered stages inside them
+/// repeat their order too.
+class Opening;
 
 class Snapshot final : public RefCounted<Snapshot> {
  public:
@@ -58,6 +73,17 @@ class Snapshot final : public RefCounted<Snapshot> {
   mutable Ref<const Delivery> delivery;
   /// Ordinal of the first input.
   std::int64_t base = 0;
+  /// Nested datasets opened since; as read from a state, and as they happen.
+  std::vector<Mark> openings;
+  mutable Ref<const Opening> opening;
+};
+
+class Opening final : public RefCounted<Opening> {
+ public:
+  explicit Opening(Mark first) : first(std::move(first)) {}
+  ~Opening() { release_chain(next); }
+  const Mark first;
+  std::atomic<Opening*> next{nullptr};
 };
 
 }  // namespace penstock

@@ -81,7 +81,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   core->mark_ = mark;
   PS_ASSIGN_OR_RETURN(core->run_, Run::create(node, config, mark));
   if (!mark.snapshot) {
-    core->mark_ = core->run_->first_mark().after(mark.skip);
+    core->mark_ = core->run_->take_first_mark().after(mark.skip);
   }
   core->scheduler_->add(core->run_);
   if (!core->run_->bounded()) core->scheduler_->notify(core->run_.get());

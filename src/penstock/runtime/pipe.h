@@ -47,9 +47,10 @@ class Pipe {
   virtual bool idle() const = 0;
 
   bool exhausted() const { return out.empty() && no_more(); }
-  /// The place of the first element. Null means a start from scratch, unless
-  /// an unordered stage upstream has to repeat an order.
-  virtual Mark first_mark() const = 0;
+  /// The place of the first element, for the one who consumes it. Null means a
+  /// start from scratch; an unordered stage upstream needs more, because it may
+  /// have to repeat its order. Not kept: it would keep all that followed.
+  virtual Mark take_first_mark() = 0;
 
   Exchange out;
 
@@ -107,7 +108,7 @@ class SegmentPipe final : public Pipe {
   void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) override;
   bool idle() const override;
-  Mark first_mark() const override;
+  Mark take_first_mark() override;
 
   // Set by the planner.
   std::unique_ptr<Pipe> input;
@@ -217,7 +218,7 @@ class SequencerPipe final : public Pipe {
   void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) override;
   bool idle() const override;
-  Mark first_mark() const override { return first_; }
+  Mark take_first_mark() override { return std::move(first_); }
 
   /// Makes the state, and restores it from `mark` if that has a snapshot.
   Status start(const SequencerContext& context, const Mark& mark);
@@ -257,6 +258,8 @@ class SequencerPipe final : public Pipe {
   // Owned by the running step; otherwise guarded by the lock.
   std::deque<Input> inputs_;
   std::vector<Mark> restored_opened_;
+  std::deque<Mark> restored_openings_;  // of what will be opened next
+  Ref<Opening> last_opening_ = make_ref<Opening>(Mark{});
   Ref<const Snapshot> snapshot_;
   std::int64_t since_snapshot_ = 0;
   Mark first_;

@@ -28,7 +28,7 @@ StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
   return run;
 }
 
-Mark Run::first_mark() const { return root_->first_mark(); }
+Mark Run::take_first_mark() { return root_->take_first_mark(); }
 
 Stage* Run::new_stage(StageInfo info) {
   // Nested datasets come and go; their stages share one set of counters.

@@ -121,7 +121,7 @@ class Run : public std::enable_shared_from_this<Run> {
   /// matters when prefetch(n) bounds the work.
   void consumer_holds(std::int64_t rows);
   /// The place of the first element of a run from the start.
-  Mark first_mark() const;
+  Mark take_first_mark();
   /// True when the last stage's output is bounded by prefetch(n).
   bool bounded() const { return bounded_; }
 

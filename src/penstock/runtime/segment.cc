@@ -101,7 +101,12 @@ void SegmentPipe::account_wait(int reason, std::int64_t now) {
 bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   // With an explicit width w, w calls may run for the element waited for.
   const std::int64_t extra = user_code && cap > 1 ? cap - 1 : 0;
-  const std::int64_t allowed = allowance(demand, extra);
+  std::int64_t allowed = allowance(demand, extra);
+  if (!script_.empty()) {
+    // An order that is being repeated may want a later row first.
+    const Scripted& last = script_.back();
+    allowed = std::max(allowed, last.ordinal + last.rows - ordinal_);
+  }
   const bool starved =
       returned_.empty() &&
       (from_index ? next_index >= end_index : input->out.ready_rows() == 0);
@@ -253,7 +258,7 @@ Status SegmentPipe::start_unordered(const Mark& mark) {
   if (!mark.snapshot) {
     auto snapshot = make_ref<Snapshot>();
     snapshot->own = std::string(1, '\0');  // nothing handed on before
-    snapshot->inputs.push_back(input ? input->first_mark() : Mark{});
+    snapshot->inputs.push_back(input ? input->take_first_mark() : Mark{});
     snapshot->delivery = last_delivery_;
     first_ = Mark{std::move(snapshot), 0};
     return absl::OkStatus();
@@ -360,9 +365,9 @@ Mark SegmentPipe::output_mark(const Work& work) const {
   return behind_filters(input_mark(work));
 }
 
-Mark SegmentPipe::first_mark() const {
-  if (!ordered) return first_;
-  const Mark first = input ? input->first_mark() : Mark{};
+Mark SegmentPipe::take_first_mark() {
+  if (!ordered) return std::move(first_);
+  const Mark first = input ? input->take_first_mark() : Mark{};
   return first.snapshot ? behind_filters(first) : Mark{};
 }
 

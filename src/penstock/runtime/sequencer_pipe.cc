@@ -12,6 +12,15 @@ constexpr int kMaxStepsPerClaim = 64;
 constexpr std::size_t kInboxItems = 32;
 constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
 
+// An input had given nothing yet. Good for a state before the first element
+// only: an unordered stage upstream cannot repeat its order from there.
+bool starts_from_scratch(const Snapshot& snapshot) {
+  for (const Mark& mark : snapshot.inputs) {
+    if (!mark.snapshot) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 class PipeInputs final : public Inputs {
@@ -51,13 +60,22 @@ class PipeInputs final : public Inputs {
         return absl::DataLossError("state: a nested dataset's place is missing");
       }
       mark = pipe_.restored_opened_[k];
+    } else if (!pipe_.restored_openings_.empty()) {
+      mark = std::move(pipe_.restored_openings_.front());
+      pipe_.restored_openings_.pop_front();
     }
     PS_ASSIGN_OR_RETURN(
         std::unique_ptr<Pipe> opened,
         pipe_.plan_nested(dataset, path, mark, pipe_.bounded));
     SequencerPipe::Input input;
     input.pipe = opened.get();
-    input.tail = mark.snapshot ? mark : opened->first_mark().after(mark.skip);
+    input.tail = mark.snapshot ? mark : opened->take_first_mark().after(mark.skip);
+    if (restored < 0) {
+      auto opening = make_ref<Opening>(input.tail);
+      pipe_.last_opening_->next.store(Ref<Opening>(opening).detach(),
+                                      std::memory_order_release);
+      pipe_.last_opening_ = std::move(opening);
+    }
     int number = -1;
     for (std::size_t i = 0; i < pipe_.inputs_.size(); ++i) {
       if (pipe_.inputs_[i].pipe == nullptr && !pipe_.inputs_[i].closing) {
@@ -146,6 +164,7 @@ class PipeSnapshot final : public SnapshotWriter {
   }
   Ref<const Snapshot> finish() {
     snapshot_->own = std::move(own).take();
+    snapshot_->opening = pipe_.last_opening_;
     return std::move(snapshot_);
   }
 
@@ -163,7 +182,7 @@ SequencerPipe::~SequencerPipe() = default;
 void SequencerPipe::add_input(std::unique_ptr<Pipe> pipe, const Mark& mark) {
   Input input;
   input.pipe = pipe.get();
-  input.tail = mark.snapshot ? mark : pipe->first_mark().after(mark.skip);
+  input.tail = mark.snapshot ? mark : pipe->take_first_mark().after(mark.skip);
   inputs_.push_back(std::move(input));
   pipes_.push_back(std::move(pipe));
 }
@@ -177,6 +196,9 @@ Status SequencerPipe::start(const SequencerContext& context,
   if (mark.snapshot) {
     Decoder decoder(mark.snapshot->own);
     restored_opened_ = mark.snapshot->opened;
+    restored_openings_.assign(mark.snapshot->openings.begin(),
+                              mark.snapshot->openings.end());
+    mark.snapshot->opening = last_opening_;
     PS_RETURN_IF_ERROR(op_->restore(*state_, decoder));
     PS_RETURN_IF_ERROR(
         decoder.status(absl::StrCat("state of ", stage_->label)));
@@ -291,7 +313,8 @@ void SequencerPipe::run(Work& work) {
   std::int64_t bytes = 0;
   for (int i = 0; i < kMaxStepsPerClaim && !run_.cancelled(); ++i) {
     if (!snapshot_ || traits_.snapshot_interval == 0 ||
-        since_snapshot_ >= traits_.snapshot_interval) {
+        since_snapshot_ >= traits_.snapshot_interval ||
+        (since_snapshot_ == 0 && starts_from_scratch(*snapshot_))) {
       snapshot_ = take_snapshot();
       since_snapshot_ = 0;
     }

@@ -32,6 +32,22 @@ std::vector<std::pair<std::int64_t, std::int64_t>> deliveries_from(
   return out;
 }
 
+std::vector<Mark> openings_from(const Snapshot& s) {
+  std::vector<Mark> out;
+  if (s.opening) {
+    const Opening* o = s.opening->next.load(std::memory_order_acquire);
+    for (; o != nullptr; o = o->next.load(std::memory_order_acquire)) {
+      out.push_back(o->first);
+    }
+  }
+  for (std::size_t i = out.size(); i < s.openings.size(); ++i) {
+    out.push_back(s.openings[i]);
+  }
+  // Those that start from scratch need no mention, but the others their place.
+  while (!out.empty() && !out.back().snapshot) out.pop_back();
+  return out;
+}
+
 void encode(Encoder& out, const Mark& mark) {
   out.i64(mark.skip);
   out.boolean(static_cast<bool>(mark.snapshot));
@@ -48,6 +64,9 @@ void encode(Encoder& out, const Mark& mark) {
     out.i64(offset);
     out.i64(rows);
   }
+  const std::vector<Mark> openings = openings_from(s);
+  out.u64(openings.size());
+  for (const Mark& m : openings) encode(out, m);
 }
 
 void decode(Decoder& in, int depth, Mark& mark) {
@@ -71,6 +90,11 @@ void decode(Decoder& in, int depth, Mark& mark) {
     offset = in.i64();
     rows = in.i64();
     if (offset < 0 || rows < 1) return in.fail();
+  }
+  snapshot->openings.resize(in.count(2));
+  for (Mark& m : snapshot->openings) {
+    if (!in.ok()) return;
+    decode(in, depth + 1, m);
   }
   mark.snapshot = std::move(snapshot);
 }

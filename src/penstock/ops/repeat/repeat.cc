@@ -20,7 +20,8 @@ struct Repetition final : SequencerState {
   bool previous_empty = false;  // the one before had none
   int open = -1;
   int next = -1;      // opened ahead
-  int restored = -1;  // place of the current one in a saved state
+  int restored = -1;  // places of both in a saved state
+  int restored_next = -1;
 };
 
 class Repeat final : public SequencerOp, public IndexedOp {
@@ -70,6 +71,12 @@ class Repeat final : public SequencerOp, public IndexedOp {
       PS_ASSIGN_OR_RETURN(state.open,
                           open(state, in, state.current, state.restored));
       state.restored = -1;
+      if (state.restored_next >= 0) {
+        PS_ASSIGN_OR_RETURN(
+            state.next,
+            open(state, in, state.current + 1,
+                 std::exchange(state.restored_next, -1)));
+      }
       return Step::need(state.open, out.room());
     }
     if (in.ended(state.open) && state.next < 0 &&
@@ -100,6 +107,8 @@ class Repeat final : public SequencerOp, public IndexedOp {
     writer.own.boolean(state.previous_empty);
     writer.own.boolean(state.open >= 0);
     if (state.open >= 0) writer.add_opened(state.open);
+    writer.own.boolean(state.next >= 0);
+    if (state.next >= 0) writer.add_opened(state.next);
   }
   Status restore(SequencerState& s, Decoder& own) const override {
     auto& state = s.as<Repetition>();
@@ -107,6 +116,7 @@ class Repeat final : public SequencerOp, public IndexedOp {
     state.any_data = own.boolean();
     state.previous_empty = own.boolean();
     if (own.boolean()) state.restored = 0;
+    if (own.boolean()) state.restored_next = state.restored + 1;
     return absl::OkStatus();
   }
 
