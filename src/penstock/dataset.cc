@@ -4,7 +4,9 @@
 
 #include "penstock/ops/batch/batch.h"
 #include "penstock/ops/filter/filter.h"
+#include "penstock/ops/flat_map/flat_map.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
+#include "penstock/ops/interleave/interleave.h"
 #include "penstock/ops/padded_batch/padded_batch.h"
 #include "penstock/ops/prefetch/prefetch.h"
 #include "penstock/ops/ragged_batch/ragged_batch.h"
@@ -70,6 +72,20 @@ Dataset Dataset::filter_function(FunctionRef fn,
                                 {options.num_parallel_calls,
                                  options.deterministic, options.on_error}),
                {node_}, options.name);
+}
+
+Dataset Dataset::flat_map_function(DatasetFunctionRef fn,
+                                   const FlatMapOptions& options) const {
+  return build(ops::make_flat_map(std::move(fn)), {node_}, options.name);
+}
+
+Dataset Dataset::interleave_function(DatasetFunctionRef fn,
+                                     const InterleaveOptions& options) const {
+  return build(
+      ops::make_interleave(std::move(fn),
+                           {options.cycle_length, options.block_length,
+                            options.num_parallel_calls, options.deterministic}),
+      {node_}, options.name);
 }
 
 Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {

@@ -83,6 +83,25 @@ struct ShuffleOptions {
   std::string name = "";
 };
 
+struct FlatMapOptions {
+  /// What the nested datasets give; unknown if it is not said.
+  Spec output_spec = {};
+  std::string name = "";
+};
+
+struct InterleaveOptions {
+  /// Datasets that take turns; AUTOTUNE is 16 on every machine.
+  std::int64_t cycle_length = kAutotune;
+  /// Elements of one turn.
+  std::int64_t block_length = 1;
+  /// Calls of the function at once.
+  std::int64_t num_parallel_calls = kAutotune;
+  /// False: the order need not be kept.
+  std::optional<bool> deterministic = std::nullopt;
+  Spec output_spec = {};
+  std::string name = "";
+};
+
 class Dataset {
  public:
   // --- sources ------------------------------------------------------------
@@ -101,6 +120,22 @@ class Dataset {
   Dataset filter(F predicate, MapOptions options = {}) const {
     return filter_function(
         detail::make_function(std::move(predicate), {}, options.name), options);
+  }
+  /// `fn` makes a Dataset of each element; their elements in order.
+  template <class F>
+  Dataset flat_map(F fn, FlatMapOptions options = {}) const {
+    return flat_map_function(
+        detail::make_dataset_function(std::move(fn), options.output_spec,
+                                      options.name),
+        options);
+  }
+  /// The same with `cycle_length` datasets taking turns.
+  template <class F>
+  Dataset interleave(F fn, InterleaveOptions options = {}) const {
+    return interleave_function(
+        detail::make_dataset_function(std::move(fn), options.output_spec,
+                                      options.name),
+        options);
   }
   Dataset batch(std::int64_t batch_size, BatchOptions options = {}) const;
   /// Elements padded to one shape and stacked. An element larger than its
@@ -156,6 +191,10 @@ class Dataset {
   const NodeRef& node() const { return node_; }
   Dataset map_function(FunctionRef fn, const MapOptions& options) const;
   Dataset filter_function(FunctionRef fn, const MapOptions& options) const;
+  Dataset flat_map_function(DatasetFunctionRef fn,
+                            const FlatMapOptions& options) const;
+  Dataset interleave_function(DatasetFunctionRef fn,
+                              const InterleaveOptions& options) const;
 
  private:
   NodeRef node_;

@@ -5,7 +5,9 @@
 // one Element; the result may be a number, a string, a std::vector of numbers,
 // a Tensor, an Element, a tuple of them, or StatusOr of any. A last argument
 // of type RandomStream& gives random numbers keyed to the element. A lambda
-// from numbers to numbers becomes one loop over columns.
+// from numbers to numbers becomes one loop over columns. A lambda that returns
+// a Dataset (or StatusOr of one) is a DatasetFunction; a Dataset as argument
+// takes a leaf that is a nested dataset.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/error.h"
 #include "penstock/ops/function.h"
 
 namespace penstock::detail {
@@ -49,6 +52,13 @@ template <class T>
 constexpr bool kIsString = std::is_same_v<T, std::string_view> ||
                            std::is_same_v<T, std::string>;
 
+/// A Dataset: made from a node, and gives it back.
+template <class T>
+concept DatasetLike = std::is_constructible_v<T, NodeRef> &&
+                      requires(const T& t) {
+                        { t.node() } -> std::convertible_to<NodeRef>;
+                      };
+
 // --- arguments ----------------------------------------------------------
 
 template <class T>
@@ -58,6 +68,8 @@ LeafSpec argument_spec() {
     return {DType::kString, PartialShape(Shape{})};
   else if constexpr (IsNumberSpan<T>::value)
     return {dtype_of<typename T::value_type>(), PartialShape()};
+  else if constexpr (DatasetLike<T>)
+    return {DType::kObject, PartialShape(Shape{})};
   else return {};
 }
 
@@ -80,10 +92,12 @@ T get_argument(const Tensor& t) {
   else if constexpr (kIsString<T>) return T(t.str());
   else if constexpr (IsNumberSpan<T>::value)
     return t.as<typename T::value_type>();
+  else if constexpr (DatasetLike<T>)
+    return T(static_cast<const DatasetObject*>(t.object())->node);
   else {
     static_assert(std::is_same_v<T, Tensor>,
                   "an argument must be a number, std::span<const number>, "
-                  "std::string_view, Tensor or Element");
+                  "std::string_view, Tensor, Dataset or Element");
     return t;
   }
 }
@@ -285,6 +299,132 @@ template <class F, class C, class R, class... Args>
 struct MakeTyped<F, R (C::*)(Args...) const noexcept> {
   using Type = TypedFunction<F, R, Args...>;
 };
+
+// --- functions that give datasets ---------------------------------------
+
+/// Whether get_argument<T>() may be asked for `t`.
+template <class T>
+bool argument_fits(const Tensor& t) {
+  if constexpr (Number<T>) return t.dtype() == dtype_of<T>() && t.rank() == 0;
+  else if constexpr (kIsString<T>)
+    return t.dtype() == DType::kString && t.rank() == 0;
+  else if constexpr (IsNumberSpan<T>::value)
+    return t.dtype() == dtype_of<typename T::value_type>();
+  else if constexpr (DatasetLike<T>)
+    return dynamic_cast<const DatasetObject*>(t.object()) != nullptr;
+  else return true;
+}
+
+template <class F, class R, class... Args>
+class TypedDatasetFunction final : public DatasetFunction {
+ public:
+  TypedDatasetFunction(F fn, Spec declared, std::string name)
+      : fn_(std::move(fn)),
+        declared_(std::move(declared)),
+        name_(std::move(name)) {}
+
+  StatusOr<Spec> output_spec(const Spec& input) const override {
+    PS_RETURN_IF_ERROR(check_input(input));
+    return declared_;
+  }
+  StatusOr<NodeRef> call(const Element& element) const override {
+    try {
+      if constexpr (kWhole) {
+        return node_of(fn_(element));
+      } else {
+        return call_spread(element, std::index_sequence_for<Args...>());
+      }
+    } catch (const Error& error) {
+      // Building the dataset failed: the message says it all.
+      return error.status();
+    }
+  }
+  std::string identity() const override {
+    return absl::StrCat(typeid(F).name(), ":", name_);
+  }
+
+ private:
+  static constexpr bool kWhole =
+      sizeof...(Args) == 1 &&
+      std::is_same_v<std::remove_cvref_t<
+                         std::tuple_element_t<0, std::tuple<Args..., void*>>>,
+                     Element>;
+  template <std::size_t I>
+  using Arg = std::remove_cvref_t<std::tuple_element_t<I, std::tuple<Args...>>>;
+
+  static StatusOr<NodeRef> node_of(R result) {
+    if constexpr (IsStatusOr<R>::value) {
+      if (!result.ok()) return result.status();
+      return result->node();
+    } else {
+      return result.node();
+    }
+  }
+
+  template <std::size_t... I>
+  StatusOr<NodeRef> call_spread(const Element& element,
+                                std::index_sequence<I...>) const {
+    if (element.size() != sizeof...(Args) ||
+        !(argument_fits<Arg<I>>(element[I]) && ...)) {
+      PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
+      return invalid_argument("the function cannot take the element ",
+                              Spec::of(element).to_string());
+    }
+    return node_of(fn_(get_argument<Arg<I>>(element[I])...));
+  }
+
+  static Status check_input(const Spec& input) {
+    if constexpr (kWhole) {
+      return absl::OkStatus();
+    } else {
+      if (!input.known()) return absl::OkStatus();
+      if (input.leaves().size() != sizeof...(Args)) {
+        return invalid_argument("the function takes ", sizeof...(Args),
+                                " arguments, the element is ",
+                                input.to_string());
+      }
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        Status status;
+        (..., (status = status.ok() ? check_argument(argument_spec<Arg<I>>(),
+                                                     input.leaves()[I], I)
+                                    : status));
+        return status;
+      }(std::index_sequence_for<Args...>());
+    }
+  }
+
+  F fn_;
+  Spec declared_;
+  std::string name_;
+};
+
+template <class F, class Signature>
+struct MakeTypedDataset;
+template <class F, class C, class R, class... Args>
+struct MakeTypedDataset<F, R (C::*)(Args...) const> {
+  using Type = TypedDatasetFunction<F, R, Args...>;
+};
+template <class F, class C, class R, class... Args>
+struct MakeTypedDataset<F, R (C::*)(Args...) const noexcept> {
+  using Type = TypedDatasetFunction<F, R, Args...>;
+};
+
+/// `fn`, which returns a Dataset, as a DatasetFunction.
+template <class F>
+DatasetFunctionRef make_dataset_function(F fn, Spec declared = {},
+                                         std::string name = "") {
+  if constexpr (std::is_convertible_v<F, DatasetFunctionRef>) {
+    return fn;
+  } else if constexpr (std::is_pointer_v<F>) {
+    return make_dataset_function([fn]<class R, class... A>(R (*)(A...)) {
+      return [fn](A... args) -> R { return fn(args...); };
+    }(fn), std::move(declared), std::move(name));
+  } else {
+    using Typed = typename MakeTypedDataset<F, decltype(&F::operator())>::Type;
+    return std::make_shared<Typed>(std::move(fn), std::move(declared),
+                                   std::move(name));
+  }
+}
 
 /// `fn` as a Function. A mutable lambda cannot be called from many threads, so
 /// only const call operators are taken.

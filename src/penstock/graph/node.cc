@@ -1,5 +1,6 @@
 #include "penstock/graph/node.h"
 
+#include <array>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -68,11 +69,13 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
   std::vector<Spec> specs;
   std::vector<Cardinality> cardinalities;
   bool indexed = op->indexed() != nullptr;
+  bool cheap = op->cheap();
   int index = -1;
   for (const NodeRef& input : inputs) {
     specs.push_back(input->spec);
     cardinalities.push_back(input->cardinality);
     indexed = indexed && input->indexed;
+    cheap = cheap && input->cheap;
     index = std::max(index, input->index);
   }
   auto spec = op->output_spec(specs);
@@ -85,6 +88,7 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
   node->inputs = std::move(inputs);
   node->name = std::move(name);
   node->index = index + 1;
+  node->cheap = cheap;
   node->indexed = indexed && !node->cardinality.is_unknown();
   return node;
 }
@@ -123,14 +127,45 @@ std::uint64_t stage_salt(const StageInfo& stage) {
   return fp.low();
 }
 
+namespace {
+
+/// A stage and its salt, shared by the reads of a thread.
+struct KnownStage {
+  StageInfo info;
+  std::uint64_t salt;
+};
+
+// Nested datasets are read by the million, each a graph of its own, under the
+// same few stages: making the names anew costs more than the elements.
+std::shared_ptr<const KnownStage> known_stage(const Node& node,
+                                              const std::string& prefix) {
+  constexpr std::size_t kEntries = 8;
+  thread_local std::array<std::shared_ptr<const KnownStage>, kEntries> known;
+  const std::string_view op = node.op->op();
+  auto& entry = known[(static_cast<std::size_t>(node.index) + op.size() * 3 +
+                       prefix.size()) %
+                      kEntries];
+  if (entry == nullptr || entry->info.op != op ||
+      entry->info.index != node.index || entry->info.name != node.name ||
+      entry->info.prefix != prefix) {
+    StageInfo info = node.stage(prefix);
+    const std::uint64_t salt = stage_salt(info);
+    entry = std::make_shared<const KnownStage>(
+        KnownStage{std::move(info), salt});
+  }
+  return entry;
+}
+
+}  // namespace
+
 Status read_indexed(const Node& node, const IndexRun& run, const Epoch& epoch,
                     const std::atomic<bool>* cancel_flag,
                     const std::string& prefix, std::vector<Block>& out) {
-  const StageInfo stage = node.stage(prefix);
+  const auto stage = known_stage(node, prefix);
   CallContext context;
-  context.stage = &stage;
+  context.stage = &stage->info;
   context.epoch = epoch;
-  context.stage_salt = stage_salt(stage);
+  context.stage_salt = stage->salt;
   context.cancel_flag = cancel_flag;
   context.path = run.path;
   NodeInputs inputs(node, epoch, cancel_flag, prefix);

@@ -17,6 +17,7 @@ struct Node {
   Cardinality cardinality;
   int index = 0;         // along the chain; a source is 0
   bool indexed = false;  // random access reaches down to the sources
+  bool cheap = false;    // Operator::cheap() holds down to the sources
 
   /// Checks the inputs' specs and derives the node's own.
   static StatusOr<NodeRef> make(std::shared_ptr<const Operator> op,

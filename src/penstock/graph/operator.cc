@@ -29,6 +29,17 @@ ErrorRef CallContext::error(Status status, const Origin& origin,
   return error;
 }
 
+bool Operator::cheap() const {
+  for (const Part& part : lower()) {
+    if (part.transform && part.transform->traits().user_code) return false;
+    if (part.sequencer && part.sequencer->traits().user_code) return false;
+    if (part.source && (part.source->user_code() || !part.source->in_memory())) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Status IndexedOp::read(const IndexRun& run, IndexInputs& in,
                        CallContext& context, std::vector<Block>& out) const {
   std::vector<IndexRun> runs;

@@ -62,6 +62,10 @@ class CallContext {
   PathRef path;
   /// Offers of batch memory for the rows of this block; may be null.
   class RowSink* sink = nullptr;
+  /// Pays for blocks that a transform shares by itself; may be null. It adds
+  /// them to `charged_bytes`.
+  Account* account = nullptr;
+  std::int64_t charged_bytes = 0;
 
   bool cancelled() const {
     return cancel_flag != nullptr &&
@@ -307,6 +311,9 @@ class Operator : public std::enable_shared_from_this<Operator> {
   virtual const IndexedOp* indexed() const { return nullptr; }
   /// Only for with_options.
   virtual const Options* options() const { return nullptr; }
+  /// Neither calls user code nor reads anything but memory: a few elements
+  /// may be made on the spot, by whoever wants them.
+  virtual bool cheap() const;
 
  protected:
   template <class Interface, class Self>
@@ -327,6 +334,7 @@ class TransformOp : public Operator, public Transform, public IndexedOp {
   const IndexedOp* indexed() const override {
     return traits().one_to_one ? this : nullptr;
   }
+  bool cheap() const override { return !traits().user_code; }
   Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
               std::vector<Block>& out) const override;
 };
@@ -336,6 +344,7 @@ class SequencerOp : public Operator, public Sequencer {
   std::vector<Part> lower() const override {
     return {Part{.sequencer = part_of<Sequencer>(this)}};
   }
+  bool cheap() const override { return !traits().user_code; }
 };
 
 class IndexedSourceOp : public Operator,
@@ -346,6 +355,7 @@ class IndexedSourceOp : public Operator,
     return {Part{.source = part_of<IndexedSource>(this)}};
   }
   const IndexedOp* indexed() const override { return this; }
+  bool cheap() const override { return in_memory() && !user_code(); }
   Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
               std::vector<Block>& out) const override;
   using IndexedSource::read;

@@ -85,6 +85,10 @@ class Rows {
   std::shared_ptr<const std::vector<std::int64_t>> list_;
 };
 
+/// One block of all rows of `parts`, in order; none may be lazy. For many short
+/// pieces of a few blocks: a row costs one small copy, not a block.
+StatusOr<Block> join_rows(std::span<const Rows> parts);
+
 /// What moves through an exchange: rows, and where their first one is.
 struct Item {
   absl::InlinedVector<Rows, 1> parts;

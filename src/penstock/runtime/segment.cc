@@ -13,6 +13,9 @@ constexpr double kTargetNs = 50'000;
 constexpr double kTargetBytes = 256 * 1024;
 constexpr std::int64_t kNativeFirstRows = 1024;
 constexpr std::size_t kMaxParts = 64;
+// From here on pieces are joined row by row, not block by block.
+constexpr std::int64_t kManyParts = 4;
+constexpr std::int64_t kShortPart = 64;  // rows
 constexpr std::int64_t kSampleEvery = 64;
 constexpr double kLongBlockNs = 1e6;
 constexpr int kMaxWidth = 64;
@@ -377,6 +380,11 @@ StatusOr<Block> SegmentPipe::materialize(Work& work) {
     PS_RETURN_IF_ERROR(chain->read(work.indices, run_.config(),
                                    run_.cancel_flag(), blocks));
   } else {
+    const auto parts = static_cast<std::int64_t>(work.input.parts.size());
+    if (parts >= kManyParts && work.input.size < kShortPart * parts &&
+        !work.input.parts.front().is_lazy()) {
+      return join_rows(work.input.parts);
+    }
     for (const Rows& part : work.input.parts) {
       if (!part.is_lazy()) {
         PS_ASSIGN_OR_RETURN(Block block, part.materialize());
@@ -430,6 +438,7 @@ void SegmentPipe::run(Work& work) {
   context.epoch = run_.config().epoch;
   context.cancel_flag = run_.cancel_flag();
   context.path = path;
+  context.account = &run_.account();
   context.tag = work.from_index ? work.indices.begin : work.input.tag;
   std::int64_t mark_ns = work.started;
   if (work.sample) {
@@ -470,6 +479,7 @@ void SegmentPipe::run(Work& work) {
     work.bytes = 0;
   }
   work.reservation.resize(work.bytes);
+  work.bytes += context.charged_bytes;
   if (!block.empty()) {
     work.output.add(Rows(BlockRef(make_ref<SharedBlock>(
         std::move(block), std::move(work.reservation)))));

@@ -40,10 +40,9 @@ class PipeInputs final : public Inputs {
     auto& input = at(i);
     Item& item = input.items.front();
     const std::int64_t rows = std::min(max, item.parts.front().size());
-    const std::int64_t bytes = item.byte_size();
     Item head = split_item(item, rows);
     input.rows -= rows;
-    input.bytes -= bytes - item.byte_size();
+    input.bytes -= head.byte_size();
     if (item.size == 0) {
       input.tail = item.mark;
       input.items.pop_front();

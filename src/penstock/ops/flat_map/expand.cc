@@ -1,0 +1,184 @@
+#include "penstock/ops/flat_map/expand.h"
+
+namespace penstock::ops {
+namespace {
+
+// Up to here reading a dataset on the spot costs less than a pipe of its own
+// and does not keep a worker for long.
+constexpr std::int64_t kMaxExpanded = 4096;
+
+bool expands(const Node& node) {
+  return node.indexed && node.cheap && node.cardinality.finite() &&
+         node.cardinality.value() <= kMaxExpanded;
+}
+
+Block error_row(ErrorRef error, const Origin& origin) {
+  Block block(nullptr, {}, 1, Origins(origin.path, origin.ordinal));
+  block.errors().emplace_back(0, std::move(error));
+  return block;
+}
+
+class Expand final : public Transform {
+ public:
+  Expand(DatasetFunctionRef fn, int max_parallel)
+      : fn_(std::move(fn)), max_parallel_(max_parallel) {}
+
+  TransformTraits traits() const override {
+    TransformTraits traits;
+    traits.one_to_one = true;
+    traits.user_code = true;
+    traits.max_parallel = max_parallel_;
+    // The merge tells elements apart by their number.
+    traits.deterministic = true;
+    return traits;
+  }
+
+  Status apply(Block& block, CallContext& context) const override {
+    const std::int64_t n = block.size();
+    const std::string prefix = absl::StrCat(context.stage->to_string(), ".");
+    auto expansion = make_ref<Expansion>();
+    PS_ASSIGN_OR_RETURN(Tensor spans,
+                        Tensor::allocate<std::int64_t>(Shape{n, 2}));
+    std::int64_t* span = spans.mutable_as<std::int64_t>().data();
+    std::vector<Block> pieces;
+    pieces.reserve(static_cast<std::size_t>(n));
+    std::int64_t total = 0;
+    for (std::int64_t row = 0; row < n; ++row, span += 2) {
+      const Origin origin = block.origins().at(row);
+      const std::size_t first = pieces.size();
+      const std::size_t opened = expansion->open.size();
+      ErrorRef error = block.error_ref(row);
+      if (!error) {
+        error = expand(block.element(row), origin, prefix, context, *expansion,
+                       pieces);
+      }
+      if (error) {
+        pieces.resize(first);
+        pieces.push_back(error_row(std::move(error), origin));
+      } else if (expansion->open.size() > opened) {
+        span[0] = -1;
+        span[1] = static_cast<std::int64_t>(opened);
+        continue;
+      }
+      span[0] = total;
+      for (std::size_t i = first; i < pieces.size(); ++i) {
+        total += pieces[i].size();
+      }
+      span[1] = total;
+    }
+    if (!pieces.empty()) {
+      PS_ASSIGN_OR_RETURN(Block rows, join_blocks(pieces));
+      const std::int64_t bytes = rows.byte_size();
+      context.charged_bytes += bytes;
+      expansion->rows = BlockRef(make_ref<SharedBlock>(
+          std::move(rows), Charge(context.account, bytes)));
+    }
+    Block::Columns columns;
+    columns.emplace_back(std::move(spans));
+    columns.emplace_back(std::vector<Tensor>(
+        static_cast<std::size_t>(n), Tensor::object(std::move(expansion))));
+    block = Block(Structure::leaves(2), std::move(columns), n, block.origins());
+    return absl::OkStatus();
+  }
+
+ private:
+  /// Adds the elements of the dataset that `element` becomes to `pieces`, or
+  /// the dataset to those to be opened. Gives the error, if there is one.
+  ErrorRef expand(const Element& element, const Origin& origin,
+                  const std::string& prefix, CallContext& context,
+                  Expansion& expansion, std::vector<Block>& pieces) const {
+    if (context.cancelled()) {
+      return context.error(absl::CancelledError("cancelled"), origin);
+    }
+    StatusOr<NodeRef> called = NodeRef();
+    try {
+      called = fn_->call(element);
+    } catch (...) {
+      return context.error(status_of_current_exception(), origin,
+                           std::current_exception());
+    }
+    if (called.ok() && *called == nullptr) {
+      called = absl::InvalidArgumentError("the function returned no dataset");
+    }
+    if (!called.ok()) return context.error(called.status(), origin);
+    const NodeRef& node = *called;
+    if (node->cardinality == Cardinality(0)) return nullptr;
+    PathRef path = OriginPath::extend(origin.path, OriginPath::Kind::kInner,
+                                      origin.ordinal);
+    if (!expands(*node)) {
+      expansion.open.push_back({node, std::move(path)});
+      return nullptr;
+    }
+    IndexRun run;
+    run.path = std::move(path);
+    run.count = node->cardinality.value();
+    const Status status = read_indexed(*node, run, context.epoch,
+                                       context.cancel_flag, prefix, pieces);
+    return status.ok() ? nullptr : context.error(status, origin);
+  }
+
+  DatasetFunctionRef fn_;
+  int max_parallel_;
+};
+
+class SpecCheck final : public Transform {
+ public:
+  explicit SpecCheck(Spec spec) : spec_(std::move(spec)) {}
+
+  TransformTraits traits() const override {
+    TransformTraits traits;
+    traits.one_to_one = true;
+    return traits;
+  }
+  Status apply(Block& block, CallContext& context) const override {
+    if (fits(block)) return absl::OkStatus();
+    Block::Errors errors;
+    for (std::int64_t row = 0; row < block.size(); ++row) {
+      if (ErrorRef error = block.error_ref(row)) {
+        errors.emplace_back(row, std::move(error));
+        continue;
+      }
+      Status status = spec_.check(block.element(row));
+      if (!status.ok()) {
+        errors.emplace_back(
+            row, context.error(std::move(status), block.origins().at(row)));
+      }
+    }
+    block.errors() = std::move(errors);
+    return absl::OkStatus();
+  }
+
+ private:
+  /// All rows at once, where columns are packed.
+  bool fits(const Block& block) const {
+    if (block.structure() != spec_.structure() || block.mixed()) return false;
+    for (std::size_t i = 0; i < block.columns().size(); ++i) {
+      const Column& column = block.column(i);
+      const LeafSpec& leaf = spec_.leaves()[i];
+      if (!column.packed()) return false;
+      if (leaf.dtype != DType::kInvalid &&
+          leaf.dtype != column.tensor().dtype()) {
+        return false;
+      }
+      if (!leaf.shape.accepts(column.tensor().shape().without_first())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Spec spec_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Transform> make_expand(DatasetFunctionRef fn,
+                                             int max_parallel) {
+  return std::make_shared<Expand>(std::move(fn), max_parallel);
+}
+
+std::shared_ptr<const Transform> make_spec_check(Spec spec) {
+  return std::make_shared<SpecCheck>(std::move(spec));
+}
+
+}  // namespace penstock::ops
