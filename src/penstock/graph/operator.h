@@ -214,6 +214,8 @@ struct SequencerContext {
   PathRef path;  // of the enclosing repeats and nested datasets
   std::int64_t memory_budget = 0;
   const std::atomic<bool>* cancel_flag = nullptr;
+  /// For steps that bound their time; null: the machine's own.
+  const class Clock* clock = nullptr;
   /// Element spec of each input.
   std::span<const Spec> input_specs;
   /// The input datasets, for a sequencer that opens them itself.

@@ -19,6 +19,9 @@ struct ElementError {
   std::string element;
   /// How many further errors a batch with several of them stands for.
   std::int64_t others = 0;
+  /// A stage could not be restored. Shown even where elements are dropped
+  /// because they were seen before the state was saved.
+  bool restore_failed = false;
   /// What the user's function threw, if it threw.
   std::exception_ptr cause;
 

@@ -3,6 +3,27 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+/// How many of the first `rows` rows may be dropped as seen before: all, or
+/// those in front of an error that says that a restore failed.
+std::int64_t droppable(const Item& item, std::int64_t rows) {
+  std::int64_t before = 0;
+  for (const Rows& part : item.parts) {
+    if (before >= rows) break;
+    const std::int64_t n = std::min(part.size(), rows - before);
+    if (!part.is_lazy() && !part.block().errors().empty()) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const ElementError* error = part.block().error_at(part.at(i));
+        if (error != nullptr && error->restore_failed) return before + i;
+      }
+    }
+    before += n;
+  }
+  return rows;
+}
+
+}  // namespace
 
 Item split_item(Item& item, std::int64_t rows) {
   Item head;
@@ -60,9 +81,10 @@ void Exchange::advance(std::int64_t now) {
     if (on_deliver) on_deliver(*frontier_);
     order_wait_ += now - frontier_->ready_at;
     if (drop_ > 0 && item.size > 0) {
-      const std::int64_t dropped = std::min(drop_, item.size);
-      split_item(item, dropped);
-      drop_ -= dropped;
+      const std::int64_t wanted = std::min(drop_, item.size);
+      const std::int64_t dropped = droppable(item, wanted);
+      if (dropped > 0) split_item(item, dropped);
+      drop_ = dropped < wanted ? 0 : drop_ - dropped;
       total_rows_ -= dropped;
     }
     if (item.size == 0) {

@@ -63,6 +63,8 @@ class Exchange {
 
   /// Rows to drop before the first one is seen (after a restore).
   void drop_first(std::int64_t rows) { drop_ += rows; }
+  /// Of those, how many have not come yet.
+  std::int64_t left_to_drop() const { return drop_; }
 
   /// Nanoseconds that finished results waited for an earlier one.
   std::int64_t order_wait() const { return order_wait_; }

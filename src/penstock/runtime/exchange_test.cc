@@ -68,5 +68,28 @@ TEST(Exchange, PromotedSlotWithoutRowsLeavesNothing) {
   EXPECT_TRUE(exchange.empty());
 }
 
+TEST(Exchange, DropsWhatWasSeenButNotThatARestoreFailed) {
+  const auto errors = [](bool restore_failed) {
+    auto error = std::make_shared<ElementError>();
+    error->status = absl::DataLossError("x");
+    error->restore_failed = restore_failed;
+    Block block(nullptr, {}, 2, Origins(nullptr, 0));
+    block.errors().emplace_back(1, error);
+    Item out;
+    out.add(Rows(BlockRef(make_ref<SharedBlock>(std::move(block)))));
+    return out;
+  };
+  for (const bool failed : {false, true}) {
+    Exchange exchange;
+    exchange.drop_first(5);
+    exchange.fill(exchange.append(2), item(0, 2), 0);
+    exchange.fill(exchange.append(2), errors(failed), 0);
+    exchange.fill(exchange.append(2), item(4, 2), 0);
+    EXPECT_EQ(exchange.ready_rows(), failed ? 3 : 1);
+    EXPECT_EQ(exchange.total_rows(), failed ? 3 : 1);
+    EXPECT_EQ(exchange.take(kUnlimited).parts.front().at(0), failed ? 1 : 5);
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -247,7 +247,7 @@ class SequencerPipe final : public Pipe {
   void refill(Input& input, std::int64_t wanted);
   std::int64_t inbox_bytes() const;
   Ref<const Snapshot> take_snapshot();
-  void fail(Status status, Work& work);
+  void fail(Status status, Work& work, bool restore_failed = false);
 
   std::shared_ptr<const Sequencer> op_;
   SequencerTraits traits_;

@@ -254,6 +254,7 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
   context.path = path_;
   context.memory_budget = run_.config().memory_budget;
   context.cancel_flag = run_.cancel_flag();
+  context.clock = &run_.scheduler().clock();
   context.input_specs = specs;
   context.input_nodes = at.node->inputs;
   pipe->out.drop_first(at.mark.skip);

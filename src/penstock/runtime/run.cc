@@ -54,7 +54,7 @@ void Run::log(std::string stage, std::string what, std::string reason) {
 }
 
 void Run::retire(std::unique_ptr<Pipe> pipe) {
-  if (pipe->idle()) return;  // destroys it
+  // Destroyed by complete(), without the lock: it may hold objects of the user.
   retired_.push_back(std::move(pipe));
 }
 
@@ -184,9 +184,13 @@ bool Run::close(std::int64_t /*timeout_ns*/) {
   // The pipes, and all bytes they hold, go now and on this thread.
   std::unique_ptr<Pipe> root;
   std::vector<std::unique_ptr<Pipe>> retired;
+  // So does the graph with the user's functions in it: a worker may still hold
+  // this Run for a moment, but nothing of the user's outlives close().
+  NodeRef node;
   {
     std::lock_guard lock(mutex_);
     if (root_) final_stats_ = stats_locked();
+    node.swap(node_);
     root.swap(root_);
     retired.swap(retired_);
   }

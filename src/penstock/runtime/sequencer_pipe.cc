@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::int64_t kRoomRows = 16 * 1024;
 constexpr int kMaxStepsPerClaim = 64;
+// User code that took this long hands its results on before it is called again.
+constexpr std::int64_t kUserStepsNs = 50'000;
 constexpr std::size_t kInboxItems = 32;
 constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
 
@@ -118,6 +120,7 @@ class PipeOutputs final : public Outputs {
   }
   void emit_block(Block block) override {
     const std::int64_t bytes = block.byte_size();
+    errors += static_cast<std::int64_t>(block.errors().size());
     Charge charge(&pipe_.run_.account(), bytes);
     emit(Rows(BlockRef(
         make_ref<SharedBlock>(std::move(block), std::move(charge)))));
@@ -290,9 +293,10 @@ Ref<const Snapshot> SequencerPipe::take_snapshot() {
   return writer.finish();
 }
 
-void SequencerPipe::fail(Status status, Work& work) {
+void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
   auto error = std::make_shared<ElementError>();
   error->status = std::move(status);
+  error->restore_failed = restore_failed;
   error->stage = stage_->label;
   Block block(nullptr, {}, 1, {});
   block.errors().emplace_back(0, std::move(error));
@@ -334,6 +338,10 @@ void SequencerPipe::run(Work& work) {
     }
     if (work.step.kind != Step::Kind::kMore) break;
     if (emitted >= room_ || bytes >= run_.soft_limit() / 2) break;
+    if (traits_.user_code && emitted > 0 &&
+        clock.now() - work.started > kUserStepsNs) {
+      break;
+    }
   }
   if (traits_.user_code) run_.scheduler().user_code_end();
   work.bytes = bytes;
@@ -385,6 +393,18 @@ void SequencerPipe::complete(Work& work) {
   }
   need_ = work.step;
   if (need_.kind == Step::Kind::kEnd) {
+    if (out.left_to_drop() > 0) {
+      // The consumer had seen these elements once; ending quietly would lose
+      // what followed them.
+      Work missing;
+      fail(absl::FailedPreconditionError(absl::StrCat(
+               "cannot be restored: it ended ", out.left_to_drop(),
+               " elements before the saved place; a source must give the same "
+               "elements again")),
+           missing, true);
+      out.fill(out.append(1), std::move(missing.emitted.front()),
+               work.finished);
+    }
     ended_ = true;
     for (auto& pipe : pipes_) {
       if (pipe) run_.retire(std::move(pipe));
