@@ -43,29 +43,6 @@ std::int64_t row_elements(const Tensor& packed) {
   return n;
 }
 
-StatusOr<Tensor> gather_tensor(const Tensor& packed,
-                               std::span<const std::int64_t> rows) {
-  Shape shape = packed.shape();
-  shape[0] = static_cast<std::int64_t>(rows.size());
-  if (packed.dtype() == DType::kString) {
-    const std::int64_t per_row = row_elements(packed);
-    std::vector<std::string_view> values;
-    values.reserve(rows.size() * static_cast<std::size_t>(per_row));
-    for (std::int64_t r : rows) {
-      for (std::int64_t k = 0; k < per_row; ++k) {
-        values.push_back(packed.str(r * per_row + k));
-      }
-    }
-    return Tensor::strings(values, shape);
-  }
-  PlacementScope none(nullptr);
-  PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(packed.dtype(), shape));
-  const std::size_t width = static_cast<std::size_t>(row_elements(packed)) *
-                            dtype_size(packed.dtype());
-  if (width > 0) gather_bytes(out.mutable_data(), packed.data(), width, rows);
-  return out;
-}
-
 bool same_kind(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape();
 }
@@ -157,6 +134,29 @@ StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
 }
 
 }  // namespace
+
+StatusOr<Tensor> gather_rows(const Tensor& packed,
+                             std::span<const std::int64_t> rows) {
+  Shape shape = packed.shape();
+  shape[0] = static_cast<std::int64_t>(rows.size());
+  if (packed.dtype() == DType::kString) {
+    const std::int64_t per_row = row_elements(packed);
+    std::vector<std::string_view> values;
+    values.reserve(rows.size() * static_cast<std::size_t>(per_row));
+    for (std::int64_t r : rows) {
+      for (std::int64_t k = 0; k < per_row; ++k) {
+        values.push_back(packed.str(r * per_row + k));
+      }
+    }
+    return Tensor::strings(values, shape);
+  }
+  PlacementScope none(nullptr);
+  PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(packed.dtype(), shape));
+  const std::size_t width = static_cast<std::size_t>(row_elements(packed)) *
+                            dtype_size(packed.dtype());
+  if (width > 0) gather_bytes(out.mutable_data(), packed.data(), width, rows);
+  return out;
+}
 
 StatusOr<Tensor> stack_tensors(std::span<const Tensor> rows) {
   const Tensor& first = rows.front();
@@ -273,7 +273,7 @@ StatusOr<Block> Block::gather(std::span<const std::int64_t> rows) const {
   out.origins_ = origins_.select(rows);
   for (const Column& column : columns_) {
     if (column.packed()) {
-      PS_ASSIGN_OR_RETURN(Tensor t, gather_tensor(column.tensor(), rows));
+      PS_ASSIGN_OR_RETURN(Tensor t, gather_rows(column.tensor(), rows));
       out.columns_.emplace_back(std::move(t));
     } else {
       std::vector<Tensor> picked;
@@ -425,6 +425,10 @@ StatusOr<Block> join_blocks(std::span<const Block> parts) {
       std::vector<Tensor> tensors;
       for (const Block& part : parts) {
         if (!part.empty()) tensors.push_back(part.column(leaf).tensor());
+      }
+      if (tensors.empty()) {  // all parts are empty
+        out.columns_.emplace_back();
+        continue;
       }
       PS_ASSIGN_OR_RETURN(Tensor t, join_packed(tensors));
       out.columns_.emplace_back(std::move(t));

@@ -155,6 +155,10 @@ class BlockBuilder {
 /// once, and not at all where they already lie side by side in memory.
 StatusOr<Block> join_blocks(std::span<const Block> parts);
 
+/// The given rows of a [n, ...] tensor, copied. No objects.
+StatusOr<Tensor> gather_rows(const Tensor& packed,
+                             std::span<const std::int64_t> rows);
+
 /// One [n, ...] tensor of n equal tensors; a view where they lie side by side.
 /// Requires equal dtype and shape, no objects.
 StatusOr<Tensor> stack_tensors(std::span<const Tensor> rows);

@@ -81,6 +81,24 @@ void system_free(std::byte* data, std::size_t bytes) {
   }
 }
 
+// Gives idle memory back, the largest first, until `bytes` are left.
+void shrink_idle(std::size_t bytes) {
+  Pool& p = pool();
+  for (std::size_t c = kMaxClasses; c-- > 0;) {
+    while (p.idle.load(std::memory_order_relaxed) > bytes) {
+      std::byte* block = nullptr;
+      {
+        std::lock_guard lock(p.free[c].mutex);
+        if (p.free[c].blocks.empty()) break;
+        block = p.free[c].blocks.back();
+        p.free[c].blocks.pop_back();
+      }
+      p.idle.fetch_sub(class_bytes(c), std::memory_order_relaxed);
+      system_free(block, class_bytes(c));
+    }
+  }
+}
+
 }  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t size) {
@@ -174,21 +192,9 @@ std::size_t BufferPool::live_bytes() {
 }
 void BufferPool::set_idle_limit(std::size_t bytes) {
   pool().idle_limit.store(bytes, std::memory_order_relaxed);
+  shrink_idle(bytes);
 }
 
-void BufferPool::trim() {
-  Pool& p = pool();
-  for (std::size_t c = 0; c < kMaxClasses; ++c) {
-    std::vector<std::byte*> blocks;
-    {
-      std::lock_guard lock(p.free[c].mutex);
-      blocks.swap(p.free[c].blocks);
-    }
-    for (std::byte* block : blocks) {
-      system_free(block, class_bytes(c));
-      p.idle.fetch_sub(class_bytes(c), std::memory_order_relaxed);
-    }
-  }
-}
+void BufferPool::trim() { shrink_idle(0); }
 
 }  // namespace penstock

@@ -35,12 +35,22 @@ Element Element::ragged(Tensor values, std::vector<Tensor> row_splits) {
   return {s, std::move(leaves)};
 }
 
-const Tensor& Element::operator[](std::string_view key) const {
+std::size_t Element::find(std::string_view key) const {
   const std::size_t i = structure_ ? structure_->find(key) : 0;
   if (!structure_ || i >= structure_->children().size()) {
     throw std::out_of_range(
         absl::StrCat("element: no key '", to_absl(key), "' in ",
                      structure_ ? structure_->to_string() : "<undefined>"));
+  }
+  return i;
+}
+
+const Tensor& Element::operator[](std::string_view key) const {
+  const std::size_t i = find(key);
+  if (structure_->children()[i]->num_leaves() == 0) {
+    throw std::out_of_range(absl::StrCat("element: no tensor under key '",
+                                         to_absl(key), "' in ",
+                                         structure_->to_string()));
   }
   return leaves_[structure_->leaf_offset(i)];
 }
@@ -55,12 +65,7 @@ Element Element::child(std::size_t i) const {
 }
 
 Element Element::child(std::string_view key) const {
-  const std::size_t i = structure_->find(key);
-  if (i >= structure_->children().size()) {
-    throw std::out_of_range(absl::StrCat("element: no key '", to_absl(key),
-                                         "' in ", structure_->to_string()));
-  }
-  return child(i);
+  return child(find(key));
 }
 
 std::int64_t Element::byte_size() const {

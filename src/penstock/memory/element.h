@@ -54,6 +54,8 @@ class Element {
   }
 
  private:
+  std::size_t find(std::string_view key) const;
+
   const Structure* structure_ = nullptr;
   Leaves leaves_;
 };

@@ -110,7 +110,7 @@ TEST(ElementCodec, SurvivesDamagedBytes) {
 }
 
 TEST(ElementCodec, RefusesHugeClaimsWithoutAllocating) {
-  const auto tensor = [](DType dtype, std::initializer_list<std::uint64_t> dims) {
+  const auto tensor = [](DType dtype, std::vector<std::uint64_t> dims) {
     Encoder out;
     out.u64(1);
     out.u64(0);  // a leaf
@@ -121,7 +121,7 @@ TEST(ElementCodec, RefusesHugeClaimsWithoutAllocating) {
     return std::move(out).take();
   };
   for (const DType dtype : {DType::kInt64, DType::kString, DType::kBool}) {
-    for (const auto& dims : std::vector<std::initializer_list<std::uint64_t>>{
+    for (const auto& dims : std::vector<std::vector<std::uint64_t>>{
              {std::uint64_t{1} << 40},
              {std::uint64_t{1} << 62, 4},
              {~std::uint64_t{0}}}) {

@@ -48,8 +48,10 @@ class Charge {
       : account_(std::exchange(other.account_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)) {}
   Charge& operator=(Charge&& other) noexcept {
-    std::swap(account_, other.account_);
-    std::swap(bytes_, other.bytes_);
+    // What it held is released now, not when `other` is gone.
+    Charge taken(std::move(other));
+    std::swap(account_, taken.account_);
+    std::swap(bytes_, taken.bytes_);
     return *this;
   }
   ~Charge() { reset(); }

@@ -24,10 +24,15 @@ std::string render(const Dims& dims) {
 
 std::optional<std::int64_t> Shape::checked_num_elements() const {
   std::int64_t n = 1;
+  bool fits = true;
+  bool empty = false;
   for (std::int64_t d : dims_) {
-    if (d < 0 || __builtin_mul_overflow(n, d, &n)) return std::nullopt;
+    if (d < 0) return std::nullopt;
+    empty |= d == 0;
+    fits = fits && !__builtin_mul_overflow(n, d, &n);
   }
-  return n;
+  if (empty) return 0;  // wherever the zero stands
+  return fits ? std::optional(n) : std::nullopt;
 }
 
 Shape Shape::prepended(std::int64_t dim) const {

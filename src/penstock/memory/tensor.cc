@@ -1,6 +1,8 @@
 #include "penstock/memory/tensor.h"
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 #include <typeinfo>
 
 #include "absl/strings/escaping.h"
@@ -62,10 +64,28 @@ StatusOr<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   return t;
 }
 
+Tensor Tensor::from_bytes(DType dtype, const Shape& shape, const void* values,
+                          std::size_t count) {
+  const auto wanted = shape.checked_num_elements();
+  if (!wanted || static_cast<std::size_t>(*wanted) != count) {
+    throw std::invalid_argument(absl::StrCat("tensor: ", count,
+                                             " values do not fill shape ",
+                                             shape.to_string()));
+  }
+  auto t = allocate(dtype, shape);
+  if (!t.ok()) throw std::bad_alloc();
+  if (count > 0) {
+    std::memcpy(t->mutable_data(), values, count * dtype_size(dtype));
+  }
+  return *std::move(t);
+}
+
 Tensor Tensor::string(std::string_view value) {
   Ref<Buffer> buffer = Buffer::allocate(value.size());
   if (!buffer) throw std::bad_alloc();
-  std::memcpy(buffer->data(), value.data(), value.size());
+  if (!value.empty()) {
+    std::memcpy(buffer->data(), value.data(), value.size());
+  }
   const std::string_view copy(reinterpret_cast<const char*>(buffer->data()),
                               value.size());
   return string_view_of(copy, std::move(buffer));
@@ -83,6 +103,11 @@ Tensor Tensor::string_view_of(std::string_view value, Ref<Buffer> owner) {
 
 StatusOr<Tensor> Tensor::strings(std::span<const std::string_view> values,
                                  const Shape& shape) {
+  const auto wanted = shape.checked_num_elements();
+  if (!wanted || static_cast<std::size_t>(*wanted) != values.size()) {
+    return invalid_argument("tensor: ", values.size(),
+                            " strings do not fill shape ", shape.to_string());
+  }
   std::size_t total = 0;
   for (std::string_view v : values) total += v.size();
   Ref<Buffer> offsets =

@@ -72,12 +72,11 @@ class Tensor {
   /// A dense tensor over memory that `buffer` keeps alive.
   static Tensor from_buffer(DType dtype, const Shape& shape,
                             Ref<Buffer> buffer, const std::byte* data);
-  /// Copies `values`. Throws std::bad_alloc when out of memory.
+  /// Copies `values`. Throws std::invalid_argument when there are not as many
+  /// as `shape` says, std::bad_alloc when out of memory.
   template <Number T>
   static Tensor from(std::span<const T> values, const Shape& shape) {
-    Tensor t = allocate(dtype_of<T>(), shape).value();
-    std::memcpy(t.mutable_data(), values.data(), values.size_bytes());
-    return t;
+    return from_bytes(dtype_of<T>(), shape, values.data(), values.size());
   }
   template <Number T>
   static Tensor from(std::initializer_list<T> values) {
@@ -172,6 +171,8 @@ class Tensor {
   friend bool operator==(const Tensor& a, const Tensor& b);
 
  private:
+  static Tensor from_bytes(DType dtype, const Shape& shape, const void* values,
+                           std::size_t count);
   void check_type(DType wanted) const {
     if (wanted != dtype_) [[unlikely]] throw_bad_type(wanted);
   }

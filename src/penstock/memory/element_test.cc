@@ -1,0 +1,69 @@
+#include "penstock/memory/element.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace penstock {
+namespace {
+
+Element example() {
+  return Element::dict(
+      {{"image", Tensor::from({1, 2, 3})},
+       {"meta", Element::tuple({Tensor::string("cat"), Element::absent()})},
+       {"none", Element::absent()}});
+}
+
+TEST(Element, FlattensItsStructure) {
+  const Element e = example();
+  EXPECT_EQ(e.size(), 2u);
+  EXPECT_EQ(e["image"], Tensor::from({1, 2, 3}));
+  EXPECT_EQ(e[1].str(), "cat");
+  EXPECT_EQ(e["meta"].str(), "cat");  // its first leaf
+  EXPECT_EQ(e.byte_size(), 15);
+  EXPECT_EQ(e.to_string(),
+            "{'image': [1, 2, 3], 'meta': ('cat', None), 'none': None}");
+}
+
+TEST(Element, ChildrenAreElementsOfTheirOwn) {
+  const Element e = example();
+  EXPECT_EQ(e.child(1), e.child("meta"));
+  EXPECT_EQ(e.child("meta"),
+            Element::tuple({Tensor::string("cat"), Element::absent()}));
+  EXPECT_EQ(e.child("meta").child(1), Element::absent());
+  EXPECT_EQ(e.child("image")[0].data(), e[0].data());
+}
+
+TEST(Element, AMissingKeyThrows) {
+  const Element e = example();
+  EXPECT_THROW(e["label"], std::out_of_range);
+  EXPECT_THROW(e.child("label"), std::out_of_range);
+  EXPECT_THROW(e["none"], std::out_of_range);  // there is no tensor under it
+  EXPECT_THROW(Element()["x"], std::out_of_range);
+  EXPECT_THROW(Element().child("x"), std::out_of_range);
+  EXPECT_THROW(Element(Tensor::scalar(1))["x"], std::out_of_range);
+  EXPECT_THROW(Element::tuple({Tensor::scalar(1)})["x"], std::out_of_range);
+}
+
+TEST(Element, EqualityLooksAtStructureAndValues) {
+  EXPECT_EQ(example(), example());
+  EXPECT_FALSE(Element(Tensor::scalar(1)) ==
+               Element::tuple({Tensor::scalar(1)}));
+  EXPECT_FALSE(Element::dict({{"a", Tensor::scalar(1)}}) ==
+               Element::dict({{"b", Tensor::scalar(1)}}));
+  EXPECT_EQ(Element(), Element());
+  EXPECT_FALSE(Element().defined());
+  EXPECT_TRUE(Element::absent().defined());
+}
+
+TEST(Element, RaggedHoldsValuesAndSplits) {
+  const Element e =
+      Element::ragged(Tensor::from({1, 2, 3}),
+                      {Tensor::from(std::vector<std::int64_t>{0, 2, 3})});
+  EXPECT_EQ(e.size(), 2u);
+  EXPECT_EQ(e.structure(), Structure::ragged(1));
+  EXPECT_EQ(e.to_string(), "ragged([1, 2, 3], [0, 2, 3])");
+}
+
+}  // namespace
+}  // namespace penstock
