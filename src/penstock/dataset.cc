@@ -3,13 +3,22 @@
 #include <limits>
 
 #include "penstock/ops/batch/batch.h"
+#include "penstock/ops/counter/counter.h"
 #include "penstock/ops/filter/filter.h"
 #include "penstock/ops/flat_map/flat_map.h"
+#include "penstock/ops/from_generator/from_generator.h"
+#include "penstock/ops/from_indexable/from_indexable.h"
+#include "penstock/ops/from_list/from_list.h"
+#include "penstock/ops/from_source/random_access.h"
+#include "penstock/ops/from_source/sequential.h"
+#include "penstock/ops/from_tensor_slices/from_tensor_slices.h"
+#include "penstock/ops/from_tensors/from_tensors.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/interleave/interleave.h"
 #include "penstock/ops/padded_batch/padded_batch.h"
 #include "penstock/ops/prefetch/prefetch.h"
 #include "penstock/ops/ragged_batch/ragged_batch.h"
+#include "penstock/ops/random/random.h"
 #include "penstock/ops/range/range.h"
 #include "penstock/ops/repeat/repeat.h"
 #include "penstock/ops/skip/skip.h"
@@ -57,6 +66,65 @@ Dataset Dataset::range(std::int64_t stop) { return range(0, stop); }
 Dataset Dataset::range(std::int64_t start, std::int64_t stop,
                        std::int64_t step, std::string name) {
   return build(ops::make_range(start, stop, step), {}, std::move(name));
+}
+
+Dataset Dataset::from_tensors(Element element, std::string name) {
+  return build(ops::make_from_tensors(std::move(element)), {},
+               std::move(name));
+}
+
+Dataset Dataset::from_tensor_slices(Element element, std::string name) {
+  return build(ops::make_from_tensor_slices(std::move(element)), {},
+               std::move(name));
+}
+
+Dataset Dataset::from_list(std::vector<Element> elements, std::string name) {
+  return build(ops::make_from_list(std::move(elements)), {}, std::move(name));
+}
+
+Dataset Dataset::generator_dataset(SequentialFactory open,
+                                   std::string identity,
+                                   SourceOptions options) {
+  return build(ops::make_from_generator(std::move(open), std::move(identity),
+                                        std::move(options.output_signature),
+                                        options.cardinality),
+               {}, std::move(options.name));
+}
+
+Dataset Dataset::indexable_dataset(
+    std::int64_t size, std::function<StatusOr<Element>(std::int64_t)> fn,
+    std::string identity, SourceOptions options) {
+  return build(
+      ops::make_from_indexable(size, std::move(fn), std::move(identity),
+                               std::move(options.output_signature)),
+      {}, std::move(options.name));
+}
+
+Dataset Dataset::from_source(std::shared_ptr<const RandomAccessSource> source,
+                             std::string name) {
+  return build(ops::make_random_access(std::move(source), "from_source"), {},
+               std::move(name));
+}
+
+Dataset Dataset::from_source(SequentialFactory open, SourceOptions options) {
+  std::string identity =
+      absl::StrCat(open ? open.target_type().name() : "", ":", options.name);
+  return build(ops::make_sequential(std::move(open),
+                                    {"from_source", std::move(identity),
+                                     std::move(options.output_signature),
+                                     options.cardinality}),
+               {}, std::move(options.name));
+}
+
+Dataset Dataset::random(std::optional<std::uint64_t> seed,
+                        bool rerandomize_each_iteration, std::string name) {
+  return build(ops::make_random(seed, rerandomize_each_iteration), {},
+               std::move(name));
+}
+
+Dataset Dataset::counter(std::int64_t start, std::int64_t step,
+                         std::string name) {
+  return build(ops::make_counter(start, step), {}, std::move(name));
 }
 
 Dataset Dataset::map_function(FunctionRef fn, const MapOptions& options) const {

@@ -22,6 +22,7 @@
 #include "penstock/ops/map/map.h"
 #include "penstock/ops/shuffle/shuffle.h"
 #include "penstock/runtime/iterator.h"
+#include "penstock/source.h"
 #include "penstock/typed_function.h"
 
 namespace penstock {
@@ -108,6 +109,62 @@ class Dataset {
   static Dataset range(std::int64_t stop);
   static Dataset range(std::int64_t start, std::int64_t stop,
                        std::int64_t step = 1, std::string name = "");
+  /// One element; shares its memory.
+  static Dataset from_tensors(Element element, std::string name = "");
+  /// The slices along the first dimension of all tensors, without copying.
+  static Dataset from_tensor_slices(Element element, std::string name = "");
+  /// The elements of a list: one structure and dtypes, shapes may differ.
+  static Dataset from_list(std::vector<Element> elements,
+                           std::string name = "");
+  /// What a generator gives, call after call: `make()` gives a callable for
+  /// each iteration, which returns std::optional<T> or
+  /// StatusOr<std::optional<T>>, nothing at the end. T is what a map function
+  /// may return. One worker at a time calls it; it is destroyed at the end. If
+  /// it throws or fails, the error is delivered once and the dataset ends. A
+  /// restored iterator makes a new one and reads forward.
+  template <class F>
+  static Dataset from_generator(F make, SourceOptions options = {}) {
+    using Source = detail::GeneratorSource<detail::GeneratorOf<F>>;
+    if (!options.output_signature.known()) {
+      options.output_signature =
+          detail::result_spec<typename Source::Value>();
+    }
+    return generator_dataset(detail::generator_factory(std::move(make)),
+                             detail::function_identity<F>(options.name),
+                             std::move(options));
+  }
+  /// fn(0), ..., fn(size - 1), or without end for Cardinality::kInfinite. Many
+  /// workers call `fn` at once, in any order; an error or exception takes the
+  /// place of its element.
+  template <class F>
+  static Dataset from_indexable(std::int64_t size, F fn,
+                                SourceOptions options = {}) {
+    using Result = std::invoke_result_t<const F&, std::int64_t>;
+    if (!options.output_signature.known()) {
+      options.output_signature = detail::result_spec<Result>();
+    }
+    return indexable_dataset(
+        size,
+        [fn = std::move(fn)](std::int64_t i) -> StatusOr<Element> {
+          return detail::to_result(fn(i));
+        },
+        detail::function_identity<F>(options.name), std::move(options));
+  }
+  /// A source of the user that is read by index.
+  static Dataset from_source(std::shared_ptr<const RandomAccessSource> source,
+                             std::string name = "");
+  /// A source of the user that is read in order; `open` is called once for each
+  /// iteration, from a worker.
+  static Dataset from_source(SequentialFactory open,
+                             SourceOptions options = {});
+  /// Random int64 in [0, 2^32), without end. The same values in each iteration,
+  /// unless it is told to draw new ones.
+  static Dataset random(std::optional<std::uint64_t> seed = std::nullopt,
+                        bool rerandomize_each_iteration = false,
+                        std::string name = "");
+  /// start, start + step, ... without end, as int64.
+  static Dataset counter(std::int64_t start = 0, std::int64_t step = 1,
+                         std::string name = "");
 
   // --- transformations ------------------------------------------------------
   template <class F>
@@ -195,6 +252,12 @@ class Dataset {
                             const FlatMapOptions& options) const;
   Dataset interleave_function(DatasetFunctionRef fn,
                               const InterleaveOptions& options) const;
+  static Dataset generator_dataset(SequentialFactory open,
+                                   std::string identity,
+                                   SourceOptions options);
+  static Dataset indexable_dataset(
+      std::int64_t size, std::function<StatusOr<Element>(std::int64_t)> fn,
+      std::string identity, SourceOptions options);
 
  private:
   NodeRef node_;
