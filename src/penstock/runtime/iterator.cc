@@ -165,7 +165,9 @@ void IteratorCore::close() {
     return;
   }
   run_->close();
+  NodeRef node;  // destroyed without the lock: it holds objects of the user
   std::lock_guard lock(mutex_);
+  node.swap(node_);
   mark_ = mark_.after(row_ - begin_);
   block_.reset();
   begin_ = row_ = end_ = 0;

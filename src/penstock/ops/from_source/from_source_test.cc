@@ -203,7 +203,7 @@ TEST(RandomAccessSource, OutlivesItsMakerAndDiesWithTheLastUser) {
   ds.reset();
   EXPECT_EQ(drain(it).size(), 10u);
   EXPECT_FALSE(watch.expired());
-  { Iterator last = std::move(it); }
+  it.close();
   EXPECT_TRUE(watch.expired());
 }
 
