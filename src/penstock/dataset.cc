@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "penstock/ops/batch/batch.h"
+#include "penstock/ops/concatenate/concatenate.h"
 #include "penstock/ops/counter/counter.h"
+#include "penstock/ops/enumerate/enumerate.h"
 #include "penstock/ops/filter/filter.h"
 #include "penstock/ops/flat_map/flat_map.h"
 #include "penstock/ops/from_generator/from_generator.h"
@@ -21,8 +23,10 @@
 #include "penstock/ops/random/random.h"
 #include "penstock/ops/range/range.h"
 #include "penstock/ops/repeat/repeat.h"
+#include "penstock/ops/shard/shard.h"
 #include "penstock/ops/skip/skip.h"
 #include "penstock/ops/take/take.h"
+#include "penstock/ops/zip/zip.h"
 
 namespace penstock {
 namespace {
@@ -201,6 +205,55 @@ Dataset Dataset::take(std::int64_t count, std::string name) const {
 
 Dataset Dataset::skip(std::int64_t count, std::string name) const {
   return build(ops::make_skip(count), {node_}, std::move(name));
+}
+
+Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index,
+                       std::string name) const {
+  return build(ops::make_shard(num_shards, index), {node_}, std::move(name));
+}
+
+Dataset Dataset::enumerate(std::int64_t start, std::string name) const {
+  return build(ops::make_enumerate(start), {node_}, std::move(name));
+}
+
+Dataset Dataset::concatenate(const Dataset& other, std::string name) const {
+  return build(ops::make_concatenate(), {node_, other.node_},
+               std::move(name));
+}
+
+Dataset Dataset::zip(const Structure* structure,
+                     const std::vector<Dataset>& datasets, std::string name) {
+  if (structure != nullptr && structure->num_leaves() != datasets.size()) {
+    throw Error(invalid_argument("zip: datasets must be as many as the "
+                                 "structure ",
+                                 structure->to_string(), " has leaves, got ",
+                                 datasets.size()));
+  }
+  std::vector<NodeRef> nodes;
+  for (const Dataset& dataset : datasets) nodes.push_back(dataset.node_);
+  return build(ops::make_zip(structure), std::move(nodes), std::move(name));
+}
+
+Dataset Dataset::zip(const std::vector<Dataset>& datasets, std::string name) {
+  return zip(Structure::leaves(datasets.size()), datasets, std::move(name));
+}
+
+Dataset Dataset::zip(
+    const std::vector<std::pair<std::string, Dataset>>& datasets,
+    std::string name) {
+  std::vector<std::pair<std::string, const Structure*>> items;
+  std::vector<Dataset> values;
+  for (const auto& [key, dataset] : datasets) {
+    for (const auto& [other, leaf] : items) {
+      if (other == key) {
+        throw Error(invalid_argument(
+            "zip: datasets must have different keys, got '", key, "' twice"));
+      }
+    }
+    items.emplace_back(key, Structure::leaf());
+    values.push_back(dataset);
+  }
+  return zip(Structure::dict(std::move(items)), values, std::move(name));
 }
 
 Dataset Dataset::prefetch(std::int64_t n, std::string name) const {

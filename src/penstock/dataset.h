@@ -166,6 +166,18 @@ class Dataset {
   static Dataset counter(std::int64_t start = 0, std::int64_t step = 1,
                          std::string name = "");
 
+  /// Element i of every dataset as one tuple, as long as the shortest.
+  static Dataset zip(const std::vector<Dataset>& datasets,
+                     std::string name = "");
+  /// The same as a dict.
+  static Dataset zip(
+      const std::vector<std::pair<std::string, Dataset>>& datasets,
+      std::string name = "");
+  /// The same nested as `structure` says, whose leaves stand for `datasets`.
+  static Dataset zip(const Structure* structure,
+                     const std::vector<Dataset>& datasets,
+                     std::string name = "");
+
   // --- transformations ------------------------------------------------------
   template <class F>
   Dataset map(F fn, MapOptions options = {}) const {
@@ -211,6 +223,13 @@ class Dataset {
   Dataset repeat(std::int64_t count = -1, std::string name = "") const;
   Dataset take(std::int64_t count, std::string name = "") const;
   Dataset skip(std::int64_t count, std::string name = "") const;
+  /// Every num_shards-th element, beginning with element `index`.
+  Dataset shard(std::int64_t num_shards, std::int64_t index,
+                std::string name = "") const;
+  /// (start + position, element) for every element.
+  Dataset enumerate(std::int64_t start = 0, std::string name = "") const;
+  /// These elements, then those of `other`.
+  Dataset concatenate(const Dataset& other, std::string name = "") const;
   Dataset prefetch(std::int64_t n = kAutotune, std::string name = "") const;
   Dataset ignore_errors(std::optional<std::int64_t> limit = std::nullopt,
                         std::string name = "") const;

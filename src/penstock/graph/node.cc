@@ -15,6 +15,29 @@ void add_to(Fingerprint& fp, const Node& node) {
   for (const NodeRef& input : node.inputs) add_to(fp, *input);
 }
 
+/// The state's position in `node` is its position in the only input.
+bool keeps_position(const Node& node) {
+  if (!node.indexed || node.inputs.size() != 1) return false;
+  for (const Part& part : node.op->lower()) {
+    const bool mapped = part.transform && part.transform->traits().one_to_one;
+    if (!mapped && !part.limit) return false;
+  }
+  return true;
+}
+
+void add_shards(Fingerprint& fp, const Node& node, const Node* movable,
+                bool& any) {
+  const IndexedOp* op = node.op->indexed();
+  if (op != nullptr && op->num_shards() > 0 && &node != movable) {
+    any = true;
+    fp.add(static_cast<std::uint64_t>(op->num_shards()));
+    fp.add(static_cast<std::uint64_t>(op->shard_index()));
+  }
+  for (const NodeRef& input : node.inputs) {
+    add_shards(fp, *input, movable, any);
+  }
+}
+
 class NodeInputs final : public IndexInputs {
  public:
   NodeInputs(const Node& node, const Epoch& epoch,
@@ -101,6 +124,18 @@ std::string Node::fingerprint() const {
   Fingerprint fp;
   add_to(fp, *this);
   return fp.hex();
+}
+
+std::uint64_t Node::fixed_shards() const {
+  const Node* movable = this;
+  while (keeps_position(*movable)) movable = movable->inputs.front().get();
+  if (!movable->indexed || movable->op->indexed()->num_shards() == 0) {
+    movable = nullptr;
+  }
+  Fingerprint fp;
+  bool any = false;
+  add_shards(fp, *this, movable, any);
+  return any ? fp.low() : 0;
 }
 
 Options Node::options() const {

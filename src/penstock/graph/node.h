@@ -27,6 +27,9 @@ struct Node {
   StageInfo stage(std::string prefix = "") const;
   /// Identifies the graph: equal graphs give equal elements.
   std::string fingerprint() const;
+  /// Identifies the shards of the graph that a state cannot leave: all but one
+  /// that only index-preserving stages lie behind. 0 without any.
+  std::uint64_t fixed_shards() const;
   /// Options of all with_options stages, the outermost first.
   Options options() const;
 };

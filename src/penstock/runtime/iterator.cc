@@ -50,6 +50,12 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
           "state: it belongs to another pipeline (graph ", saved.fingerprint,
           ", this one is ", core->fingerprint_, ")"));
     }
+    if (saved.shards != node->fixed_shards()) {
+      return absl::FailedPreconditionError(
+          "state: it was saved under another shard(num_shards, index); a "
+          "state moves to other shards only where every stage behind the "
+          "shard maps element to element by index");
+    }
     core->epoch_ = {saved.seed, saved.iteration};
     core->ended_ = saved.ended;
     mark = std::move(saved.mark);
@@ -151,6 +157,7 @@ std::string IteratorCore::state_dict() const {
   state.iteration = epoch_.iteration;
   state.seed = epoch_.seed;
   state.ended = ended_;
+  state.shards = node_->fixed_shards();
   state.mark = mark_.after(row_ - begin_);
   return encode_state(state);
 }

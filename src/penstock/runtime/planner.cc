@@ -242,10 +242,21 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
     }
   }
   Run* run = &run_;
-  const std::string nested = absl::StrCat(at.stage->info.to_string(), ".");
-  pipe->plan_nested = [run, nested](const NodeRef& node, const PathRef& path,
-                                    const Mark& mark, bool bounded) {
-    return ::penstock::plan(*run, node, nested, path, mark, bounded);
+  const std::string stage = at.stage->info.to_string();
+  const std::vector<NodeRef> own_inputs = at.node->inputs;
+  pipe->plan_nested = [run, stage, own_inputs](
+                          const NodeRef& node, const PathRef& path,
+                          const Mark& mark, bool bounded) {
+    // One of several inputs of the graph is named as random access names it.
+    const bool branch =
+        own_inputs.size() > 1 && path &&
+        path->kind() == OriginPath::Kind::kBranch &&
+        path->ordinal() < static_cast<std::int64_t>(own_inputs.size()) &&
+        own_inputs[static_cast<std::size_t>(path->ordinal())] == node;
+    const std::string prefix =
+        branch ? absl::StrCat(stage, "[", path->ordinal(), "].")
+               : absl::StrCat(stage, ".");
+    return ::penstock::plan(*run, node, prefix, path, mark, bounded);
   };
   SequencerContext context;
   context.stage = &at.stage->info;
@@ -317,13 +328,17 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     const std::vector<Part> lowered = nodes[base]->op->lower();
     chain->user_code = lowered.size() != 1 || !lowered.front().source ||
                        lowered.front().source->user_code();
+    bool outermost = true;
     for (std::size_t i = head; i < base; ++i) {
       const IndexedOp* op = nodes[i]->op->indexed();
       if (!op->is_map()) continue;
-      if (chain->maps.empty() && op->num_shards() > 0) {
+      if (outermost && op->num_shards() > 0) {
         chain->num_shards = op->num_shards();
         chain->shard_index = op->shard_index();
       }
+      // Options and limits map every index to itself.
+      const std::vector<Part> own = nodes[i]->op->lower();
+      outermost &= own.empty() || own.front().limit.has_value();
       chain->maps.push_back(
           {op, size_of(*nodes[i]->inputs.front()), stage_of(*nodes[i])});
     }

@@ -109,6 +109,7 @@ std::string encode_state(const SavedState& state) {
   out.i64(state.iteration);
   out.fixed64(state.seed);
   out.boolean(state.ended);
+  out.fixed64(state.shards);
   encode(out, state.mark);
   const std::uint32_t crc = crc32c(out.str());
   for (int i = 0; i < 4; ++i) {
@@ -144,6 +145,7 @@ StatusOr<SavedState> decode_state(std::string_view bytes) {
   state.iteration = in.i64();
   state.seed = in.fixed64();
   state.ended = in.boolean();
+  state.shards = in.fixed64();
   decode(in, 0, state.mark);
   if (in.ok() && !in.at_end()) in.fail();
   PS_RETURN_IF_ERROR(in.status("state"));

@@ -1,0 +1,141 @@
+#include <gmock/gmock.h>
+
+#include "tests/support/show.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::build_status;
+using testing::show;
+
+TEST(Shard, TakesEveryNthElement) {
+  EXPECT_THAT(show(Dataset::range(10).shard(3, 0)),
+              ElementsAre("0", "3", "6", "9"));
+  EXPECT_THAT(show(Dataset::range(10).shard(3, 2)), ElementsAre("2", "5", "8"));
+  EXPECT_THAT(show(testing::stream(10).shard(3, 1)),
+              ElementsAre("1", "4", "7"));
+  EXPECT_THAT(show(testing::stream(3).shard(1, 0)), ElementsAre("0", "1", "2"));
+}
+
+TEST(Shard, OfAShardAndOfAnEmptyDataset) {
+  EXPECT_THAT(show(Dataset::range(24).shard(2, 1).shard(3, 2)),
+              ElementsAre("5", "11", "17", "23"));
+  EXPECT_THAT(show(Dataset::range(0).shard(4, 3)), IsEmpty());
+  EXPECT_THAT(show(testing::stream(2).shard(4, 3)), IsEmpty());
+}
+
+TEST(Shard, CountsErrorsAsElements) {
+  EXPECT_THAT(show(testing::with_error(6, 3).shard(2, 1)),
+              ElementsAre("1", "<map#1: element 3: bad element>", "5"));
+  EXPECT_THAT(show(testing::with_error(6, 3).shard(2, 0)),
+              ElementsAre("0", "2", "4"));
+}
+
+TEST(Shard, KnowsItsCardinality) {
+  for (std::int64_t n : {0, 1, 5, 6, 7}) {
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const Dataset ds = Dataset::range(n).shard(3, i);
+      EXPECT_EQ(ds.cardinality().value(),
+                static_cast<std::int64_t>(ds.to_list().size()));
+    }
+  }
+  EXPECT_TRUE(Dataset::range(3).repeat().shard(2, 0).cardinality()
+                  .is_infinite());
+  EXPECT_TRUE(testing::stream(3).shard(2, 0).cardinality().is_unknown());
+}
+
+TEST(Shard, RefusesBadArguments) {
+  const auto shard = [](std::int64_t n, std::int64_t i) {
+    return build_status([=] { return Dataset::range(3).shard(n, i); });
+  };
+  EXPECT_EQ(shard(0, 0).message(), "shard: num_shards must be >= 1, got 0");
+  EXPECT_EQ(shard(2, 2).message(), "shard: index must be in [0, 2), got 2");
+  EXPECT_EQ(shard(2, -1).message(), "shard: index must be in [0, 2), got -1");
+}
+
+TEST(Shard, GivesRandomAccess) {
+  testing::expect_random_access(Dataset::range(20).shard(3, 1));
+  testing::expect_random_access(Dataset::range(20).shuffle(kGlobal, 7)
+                                    .shard(3, 1));
+  testing::expect_random_access(Dataset::range(20).shard(3, 1)
+                                    .shuffle(kGlobal, 7));
+  EXPECT_EQ(Dataset::range(10).repeat().shard(3, 1).at(1'000'000'000).to_string(),
+            "1");
+}
+
+TEST(Shard, ResumesAnywhere) {
+  testing::expect_resumes_everywhere(
+      [] { return Dataset::range(20).shard(3, 1); });
+  testing::expect_resumes_everywhere(
+      [] { return testing::stream(20).shard(3, 1); });
+  testing::expect_resumes_everywhere(
+      [] { return Dataset::range(40).shuffle(5, 3).shard(3, 1); });
+}
+
+TEST(Shard, IsNotPartOfTheFingerprint) {
+  EXPECT_EQ(Dataset::range(9).shard(4, 1).fingerprint(),
+            Dataset::range(9).shard(2, 0).fingerprint());
+}
+
+// Every shard has read 6 elements: the first 24 are done, whoever goes on.
+TEST(Shard, AnIndexedStateMovesToAnotherShardCount) {
+  const auto sharded = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(30)
+        .shard(n, i)
+        .map([](std::int64_t x) { return x * 10; })
+        .with_options({});
+  };
+  Iterator one = sharded(4, 1).iterator();
+  show(one, 6);
+  std::vector<std::string> rest;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    Iterator it = sharded(2, i).iterator(one.state_dict());
+    for (std::string& e : show(it)) rest.push_back(std::move(e));
+  }
+  EXPECT_THAT(rest, ::testing::UnorderedElementsAre("240", "250", "260", "270",
+                                                    "280", "290"));
+}
+
+Status resume_status(const Dataset& from, const Dataset& to) {
+  Iterator it = from.iterator();
+  show(it, 2);
+  const std::string state = it.state_dict();
+  return build_status([&] {
+    Iterator resumed = to.iterator(state);
+    show(resumed);
+    return to;
+  });
+}
+
+TEST(Shard, RefusesAStateThatCannotMove) {
+  const auto streamed = [](std::int64_t n, std::int64_t i) {
+    return testing::stream(40).shard(n, i);
+  };
+  const Status status = resume_status(streamed(4, 1), streamed(2, 0));
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("it was saved under another shard(num_shards, "
+                        "index)"));
+  EXPECT_TRUE(resume_status(streamed(4, 1), streamed(4, 1)).ok());
+}
+
+TEST(Shard, RefusesToMoveWhatPicksElementsBehindIt) {
+  const auto taken = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(40).shard(n, i).take(5);
+  };
+  EXPECT_EQ(resume_status(taken(4, 1), taken(2, 0)).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(resume_status(taken(4, 1), taken(4, 1)).ok());
+  const auto window = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(40).shard(n, i).shuffle(4, 1);
+  };
+  EXPECT_EQ(resume_status(window(4, 1), window(2, 0)).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(resume_status(window(4, 1), window(4, 1)).ok());
+}
+
+}  // namespace
+}  // namespace penstock
