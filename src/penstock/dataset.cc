@@ -22,10 +22,16 @@
 #include "penstock/ops/ragged_batch/ragged_batch.h"
 #include "penstock/ops/random/random.h"
 #include "penstock/ops/range/range.h"
+#include "penstock/ops/rebatch/rebatch.h"
 #include "penstock/ops/repeat/repeat.h"
+#include "penstock/ops/scan/scan.h"
 #include "penstock/ops/shard/shard.h"
 #include "penstock/ops/skip/skip.h"
 #include "penstock/ops/take/take.h"
+#include "penstock/ops/take_while/take_while.h"
+#include "penstock/ops/unbatch/unbatch.h"
+#include "penstock/ops/unique/unique.h"
+#include "penstock/ops/window/window.h"
 #include "penstock/ops/zip/zip.h"
 
 namespace penstock {
@@ -205,6 +211,84 @@ Dataset Dataset::take(std::int64_t count, std::string name) const {
 
 Dataset Dataset::skip(std::int64_t count, std::string name) const {
   return build(ops::make_skip(count), {node_}, std::move(name));
+}
+
+Dataset Dataset::take_while_function(FunctionRef predicate,
+                                     std::string name) const {
+  return build(ops::make_take_while(std::move(predicate)), {node_},
+               std::move(name));
+}
+
+Dataset Dataset::unbatch(std::string name) const {
+  return build(ops::make_unbatch(node_->spec), {node_}, std::move(name));
+}
+
+Dataset Dataset::rebatch(std::int64_t batch_size, BatchOptions options) const {
+  return rebatch(std::vector<std::int64_t>{batch_size}, std::move(options));
+}
+
+Dataset Dataset::rebatch(std::vector<std::int64_t> batch_sizes,
+                         BatchOptions options) const {
+  return build(ops::make_rebatch(std::move(batch_sizes),
+                                 options.drop_remainder, node_->spec),
+               {node_}, std::move(options.name));
+}
+
+Dataset Dataset::window(std::int64_t size, WindowOptions options) const {
+  return build(ops::make_window({size, options.shift.value_or(size),
+                                 options.stride, options.drop_remainder}),
+               {node_}, std::move(options.name));
+}
+
+Dataset Dataset::of(const Tensor& nested) {
+  const auto* object = nested.dtype() == DType::kObject
+                           ? dynamic_cast<DatasetObject*>(nested.object())
+                           : nullptr;
+  if (object == nullptr) {
+    throw Error(invalid_argument("of: nested must be a dataset, got ",
+                                 nested.to_string()));
+  }
+  return Dataset(object->node);
+}
+
+void Dataset::check_fold(std::string_view op,
+                         Status (*check_state)(const Spec&),
+                         const Element& state,
+                         Status (*check_input)(const Spec&)) const {
+  Status status = state.defined() ? check_state(Spec::of(state)) : Status();
+  if (status.ok()) status = check_input(node_->spec);
+  if (!status.ok()) throw Error(annotate(status, std::string(op) + ": "));
+}
+
+Dataset Dataset::scan_function(Element initial_state, ScanFunction fn,
+                               std::string identity,
+                               const ScanOptions& options) const {
+  return build(ops::make_scan(std::move(initial_state), std::move(fn),
+                              {options.output_spec, std::move(identity)}),
+               {node_}, options.name);
+}
+
+Element Dataset::reduce_function(Element state,
+                                 const ReduceFunction& fn) const {
+  if (!state.defined()) {
+    throw Error(invalid_argument(
+        "reduce: initial_state must be a value, got <undefined>"));
+  }
+  const Element first = state;
+  Iterator it = iterator();
+  for (std::int64_t i = 0; std::optional<Element> element = it.next(); ++i) {
+    auto next = fn(state, *element);
+    Status status = next.ok() ? ops::check_state(first, *next) : next.status();
+    if (!status.ok()) {
+      throw Error(annotate(status, absl::StrCat("reduce: element ", i, ": ")));
+    }
+    state = *std::move(next);
+  }
+  return state;
+}
+
+Dataset Dataset::unique(std::string name) const {
+  return build(ops::make_unique_op(), {node_}, std::move(name));
 }
 
 Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index,

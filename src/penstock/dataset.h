@@ -23,6 +23,7 @@
 #include "penstock/ops/shuffle/shuffle.h"
 #include "penstock/runtime/iterator.h"
 #include "penstock/source.h"
+#include "penstock/typed_fold.h"
 #include "penstock/typed_function.h"
 
 namespace penstock {
@@ -99,6 +100,22 @@ struct InterleaveOptions {
   std::int64_t num_parallel_calls = kAutotune;
   /// False: the order need not be kept.
   std::optional<bool> deterministic = std::nullopt;
+  Spec output_spec = {};
+  std::string name = "";
+};
+
+struct WindowOptions {
+  /// Elements between the beginnings of two windows; unset: the size.
+  std::optional<std::int64_t> shift = std::nullopt;
+  /// Elements between two elements of a window.
+  std::int64_t stride = 1;
+  /// Leaves out windows that are not full.
+  bool drop_remainder = false;
+  std::string name = "";
+};
+
+struct ScanOptions {
+  /// What the function gives out, when its type does not tell.
   Spec output_spec = {};
   std::string name = "";
 };
@@ -223,6 +240,47 @@ class Dataset {
   Dataset repeat(std::int64_t count = -1, std::string name = "") const;
   Dataset take(std::int64_t count, std::string name = "") const;
   Dataset skip(std::int64_t count, std::string name = "") const;
+  /// The elements before the first for which `predicate` gives false.
+  template <class F>
+  Dataset take_while(F predicate, std::string name = "") const {
+    return take_while_function(
+        detail::make_function(std::move(predicate), {}, name), name);
+  }
+  /// Every row of an element's first dimension as an element.
+  Dataset unbatch(std::string name = "") const;
+  /// Batches of another size: what unbatch() and batch() give, cheaper.
+  Dataset rebatch(std::int64_t batch_size, BatchOptions options = {}) const;
+  /// The sizes are taken in turn.
+  Dataset rebatch(std::vector<std::int64_t> batch_sizes,
+                  BatchOptions options = {}) const;
+  /// Windows of `size` elements as nested datasets, one for each leaf.
+  Dataset window(std::int64_t size, WindowOptions options = {}) const;
+  /// The dataset that a leaf of a window is.
+  static Dataset of(const Tensor& nested);
+  /// fn(state, element) -> (next state, output), one call after the other.
+  template <class Init, class F>
+  Dataset scan(Init initial_state, F fn, ScanOptions options = {}) const {
+    Element state = detail::Fold<F>::initial(std::move(initial_state));
+    check_fold("scan", detail::Fold<F>::check_state, state,
+               detail::Fold<F>::check_input);
+    if (!options.output_spec.known()) {
+      options.output_spec = detail::scan_output_spec<F>();
+    }
+    return scan_function(
+        std::move(state), detail::make_scan_function(std::move(fn)),
+        absl::StrCat(typeid(F).name(), ":", options.name), options);
+  }
+  /// fn(state, element) -> next state, over all elements, at once.
+  template <class Init, class F>
+  Element reduce(Init initial_state, F fn) const {
+    Element state = detail::Fold<F>::initial(std::move(initial_state));
+    check_fold("reduce", detail::Fold<F>::check_state, state,
+               detail::Fold<F>::check_input);
+    return reduce_function(std::move(state),
+                           detail::make_reduce_function(std::move(fn)));
+  }
+  /// Every element once, where it is seen first.
+  Dataset unique(std::string name = "") const;
   /// Every num_shards-th element, beginning with element `index`.
   Dataset shard(std::int64_t num_shards, std::int64_t index,
                 std::string name = "") const;
@@ -277,8 +335,18 @@ class Dataset {
   static Dataset indexable_dataset(
       std::int64_t size, std::function<StatusOr<Element>(std::int64_t)> fn,
       std::string identity, SourceOptions options);
+  Dataset take_while_function(FunctionRef predicate, std::string name) const;
+  Dataset scan_function(Element initial_state, ScanFunction fn,
+                        std::string identity,
+                        const ScanOptions& options) const;
+  Element reduce_function(Element state, const ReduceFunction& fn) const;
 
  private:
+  /// Throws unless a function of a state and an element can take these.
+  void check_fold(std::string_view op, Status (*check_state)(const Spec&),
+                  const Element& state,
+                  Status (*check_input)(const Spec&)) const;
+
   NodeRef node_;
   std::shared_ptr<DatasetState> state_;
 };

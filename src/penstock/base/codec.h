@@ -71,6 +71,7 @@ class Fingerprint {
   void add(std::uint64_t v);
   std::string hex() const;
   std::uint64_t low() const { return a_; }
+  std::uint64_t high() const { return b_; }
 
  private:
   std::uint64_t a_ = 0x6a09e667f3bcc908ull;

@@ -48,9 +48,15 @@ std::uint64_t stage_salt(const StageInfo& stage);
 /// A nested dataset as an element's value.
 class DatasetObject final : public Object {
  public:
-  explicit DatasetObject(NodeRef node) : node(std::move(node)) {}
+  /// `bytes`: payload that only this object keeps alive.
+  explicit DatasetObject(NodeRef node, std::int64_t bytes = 0)
+      : node(std::move(node)), bytes_(bytes) {}
   std::string to_string() const override;
+  std::int64_t byte_size() const override { return 64 + bytes_; }
   const NodeRef node;
+
+ private:
+  const std::int64_t bytes_;
 };
 
 }  // namespace penstock

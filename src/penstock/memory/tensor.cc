@@ -190,7 +190,7 @@ std::int64_t Tensor::byte_size() const {
     const std::int64_t n = num_elements();
     return string_offsets()[n] - string_offsets()[0] + (n + 1) * 8;
   }
-  if (dtype_ == DType::kObject) return 64;
+  if (dtype_ == DType::kObject) return object_ ? object_->byte_size() : 0;
   return num_elements() * static_cast<std::int64_t>(dtype_size(dtype_));
 }
 

@@ -31,6 +31,8 @@ class Object : public RefCounted<Object> {
  public:
   virtual ~Object() = default;
   virtual std::string to_string() const = 0;
+  /// Bytes it keeps alive, roughly.
+  virtual std::int64_t byte_size() const { return 64; }
 };
 
 class Tensor {

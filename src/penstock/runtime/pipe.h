@@ -272,6 +272,7 @@ class SequencerPipe final : public Pipe {
   bool ended_ = false;
   Step need_ = Step::more();
   std::int64_t room_ = 0;
+  std::int64_t user_room_ = 1;  // rows that user code makes in one claim
   std::int64_t wait_since_ = 0;
   std::int64_t wait_input_ns_ = 0;
 };

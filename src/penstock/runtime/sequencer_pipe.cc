@@ -12,6 +12,8 @@ constexpr int kMaxStepsPerClaim = 64;
 // User code that took this long hands its results on before it is called again.
 constexpr std::int64_t kUserStepsNs = 50'000;
 constexpr std::size_t kInboxItems = 32;
+// User code of unknown cost: from one row up, while a claim stays this short.
+constexpr std::int64_t kUserClaimNs = 100'000;
 constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
 
 // An input had given nothing yet. Good for a state before the first element
@@ -252,7 +254,7 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       has_credit()) {
     if (work.dry_run) return true;
     running_ = true;
-    room_ = std::min(allowed, kRoomRows);
+    room_ = std::min(allowed, traits_.user_code ? user_room_ : kRoomRows);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       refill(inputs_[i], i == needed ? need_.rows : 1);
     }
@@ -378,6 +380,14 @@ void SequencerPipe::complete(Work& work) {
                budget,
                " bytes; raise memory_budget or make the buffer smaller")),
            work);
+    }
+  }
+  if (traits_.user_code && !work.emitted.empty()) {
+    const std::int64_t elapsed = work.finished - work.started;
+    if (elapsed < kUserClaimNs / 2) {
+      user_room_ = std::min(2 * user_room_, kRoomRows);
+    } else if (elapsed > kUserClaimNs) {
+      user_room_ = std::max<std::int64_t>(1, user_room_ / 2);
     }
   }
   StageStats& stats = stage_->stats;
