@@ -124,14 +124,19 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     config_.scheduler->notify(this);
     // Native work can be done right here instead of waiting for a worker.
     Work work;
-    while (claim(ClaimKind::kHelp, work)) {
+    bool helped = false;
+    bool ready = false;
+    while (!ready && claim(ClaimKind::kHelp, work)) {
       execute(work);
       complete(work);
+      helped = true;
       lock.lock();
-      const bool ready = fetch_ready();
+      ready = fetch_ready();
       lock.unlock();
-      if (ready) break;
     }
+    // What was done here may have given work to user code, which only workers
+    // run; they may have gone to sleep meanwhile.
+    if (helped && !ready) config_.scheduler->notify(this);
     config_.scheduler->wait(this, [this] { return fetch_ready(); });
     lock.lock();
     waiting_.store(false, std::memory_order_relaxed);
