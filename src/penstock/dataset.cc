@@ -6,6 +6,7 @@
 #include "penstock/ops/concatenate/concatenate.h"
 #include "penstock/ops/counter/counter.h"
 #include "penstock/ops/enumerate/enumerate.h"
+#include "penstock/ops/cache/cache.h"
 #include "penstock/ops/filter/filter.h"
 #include "penstock/ops/flat_map/flat_map.h"
 #include "penstock/ops/from_generator/from_generator.h"
@@ -203,6 +204,10 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
 
 Dataset Dataset::repeat(std::int64_t count, std::string name) const {
   return build(ops::make_repeat(count), {node_}, std::move(name));
+}
+
+Dataset Dataset::cache() const {
+  return build(ops::make_cache(), {node_}, "");
 }
 
 Dataset Dataset::take(std::int64_t count, std::string name) const {

@@ -238,6 +238,9 @@ class Dataset {
   }
   /// Without `count`, or with -1: for ever.
   Dataset repeat(std::int64_t count = -1, std::string name = "") const;
+  /// Keeps the elements in memory from the first complete pass on. They belong
+  /// to this Dataset object and its copies; their bytes stay charged.
+  Dataset cache() const;
   Dataset take(std::int64_t count, std::string name = "") const;
   Dataset skip(std::int64_t count, std::string name = "") const;
   /// The elements before the first for which `predicate` gives false.

@@ -55,12 +55,16 @@ class NodeInputs final : public IndexInputs {
   }
   Status read(int input, const IndexRun& run,
               std::vector<Block>& out) override {
+    return read_in(epoch_, input, run, out);
+  }
+  Status read_in(const Epoch& epoch, int input, const IndexRun& run,
+                 std::vector<Block>& out) override {
     std::string prefix = prefix_;
     if (node_.inputs.size() > 1) {
       prefix = absl::StrCat(node_.stage(prefix_).to_string(), "[", input, "].");
     }
     return read_indexed(*node_.inputs[static_cast<std::size_t>(input)], run,
-                        epoch_, cancel_flag_, prefix, out);
+                        epoch, cancel_flag_, prefix, out);
   }
 
  private:

@@ -163,6 +163,12 @@ class Inputs {
   /// that SnapshotWriter::add_opened gave it, or -1 to start at its start.
   virtual StatusOr<int> open(const NodeRef& dataset, PathRef path,
                              int restored = -1) = 0;
+  /// The same with the random values of another epoch than the iterator's,
+  /// for what must give the same elements in every epoch (a cache).
+  virtual StatusOr<int> open_in(const Epoch& /*epoch*/, const NodeRef& dataset,
+                                PathRef path, int restored = -1) {
+    return open(dataset, std::move(path), restored);
+  }
   /// The input is not needed any more. Static inputs may be closed too.
   virtual void close(int input) = 0;
 };
@@ -266,6 +272,11 @@ class IndexInputs {
   virtual std::int64_t size(int input) const = 0;
   virtual Status read(int input, const IndexRun& run,
                       std::vector<Block>& out) = 0;
+  /// The same with the random values of another epoch.
+  virtual Status read_in(const Epoch& /*epoch*/, int input,
+                         const IndexRun& run, std::vector<Block>& out) {
+    return read(input, run, out);
+  }
 };
 
 class IndexedOp {

@@ -77,12 +77,12 @@ struct IndexChain {
   std::int64_t size = 0;
   std::vector<NodeRef> keep_alive;
   PathRef path;
+  Epoch epoch;
   std::int64_t num_shards = 1;  // of the outermost map, if it is a shard
   std::int64_t shard_index = 0;
   bool user_code = false;
 
-  Status read(const IndexRun& run, const RunConfig& config,
-              const std::atomic<bool>* cancel_flag,
+  Status read(const IndexRun& run, const std::atomic<bool>* cancel_flag,
               std::vector<Block>& out) const;
 };
 
@@ -113,6 +113,7 @@ class SegmentPipe final : public Pipe {
   // Set by the planner.
   std::unique_ptr<Pipe> input;
   PathRef path;
+  Epoch epoch;
   std::optional<IndexChain> chain;
   std::vector<Link> links;
   std::int64_t granularity = 1;  // of the input's items
@@ -225,8 +226,9 @@ class SequencerPipe final : public Pipe {
   void add_input(std::unique_ptr<Pipe> pipe, const Mark& mark);
   /// Plans a nested dataset; set by the planner.
   std::function<StatusOr<std::unique_ptr<Pipe>>(
-      const NodeRef&, const PathRef&, const Mark&, bool bounded)>
+      const NodeRef&, const Epoch&, const PathRef&, const Mark&, bool bounded)>
       plan_nested;
+  Epoch epoch;           // of nested datasets; set by the planner
   bool bounded = false;  // upstream of a prefetch(n)
 
  private:
@@ -279,7 +281,8 @@ class SequencerPipe final : public Pipe {
 
 /// Turns a graph into pipes. `bounded`: a prefetch(n) lies downstream.
 StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
-                                     const std::string& prefix, PathRef path,
+                                     const std::string& prefix,
+                                     const Epoch& epoch, PathRef path,
                                      const Mark& mark, bool bounded);
 
 }  // namespace penstock

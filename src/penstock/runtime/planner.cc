@@ -108,8 +108,11 @@ bool by_index(const Node& top) {
 
 class Planner {
  public:
-  Planner(Run& run, std::string prefix, PathRef path)
-      : run_(run), prefix_(std::move(prefix)), path_(std::move(path)) {}
+  Planner(Run& run, std::string prefix, const Epoch& epoch, PathRef path)
+      : run_(run),
+        prefix_(std::move(prefix)),
+        epoch_(epoch),
+        path_(std::move(path)) {}
 
   StatusOr<std::unique_ptr<Pipe>> plan(const NodeRef& top, Mark mark,
                                        bool bounded);
@@ -133,6 +136,7 @@ class Planner {
 
   Run& run_;
   const std::string prefix_;
+  const Epoch epoch_;
   const PathRef path_;
   bool bounded_ = false;
 
@@ -161,6 +165,7 @@ SegmentPipe* Planner::open_segment() {
   segment_->input = std::move(below_);
   segment_->granularity = granularity_;
   segment_->path = path_;
+  segment_->epoch = epoch_;
   if (lazy_chain_) {
     segment_->chain = std::move(lazy_chain_);
     segment_->user_code = segment_->chain->user_code;
@@ -236,31 +241,36 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
           absl::StrCat(at.stage->info.to_string(), "[", i, "].");
       PS_ASSIGN_OR_RETURN(
           std::unique_ptr<Pipe> branch,
-          ::penstock::plan(run_, input, prefix, path_, mark, pipe->bounded));
+          ::penstock::plan(run_, input, prefix, epoch_, path_, mark,
+                           pipe->bounded));
       pipe->add_input(std::move(branch), mark);
       specs.push_back(input->spec);
     }
   }
   Run* run = &run_;
+  // Stages of the node's own inputs keep the names, and so the random values,
+  // that random access gives them, whoever opens them (repeat, cache, ...).
   const std::string stage = at.stage->info.to_string();
-  const std::vector<NodeRef> own_inputs = at.node->inputs;
-  pipe->plan_nested = [run, stage, own_inputs](
-                          const NodeRef& node, const PathRef& path,
-                          const Mark& mark, bool bounded) {
-    // One of several inputs of the graph is named as random access names it.
-    const bool branch =
-        own_inputs.size() > 1 && path &&
-        path->kind() == OriginPath::Kind::kBranch &&
-        path->ordinal() < static_cast<std::int64_t>(own_inputs.size()) &&
-        own_inputs[static_cast<std::size_t>(path->ordinal())] == node;
-    const std::string prefix =
-        branch ? absl::StrCat(stage, "[", path->ordinal(), "].")
-               : absl::StrCat(stage, ".");
-    return ::penstock::plan(*run, node, prefix, path, mark, bounded);
+  const std::vector<NodeRef> own = at.node->inputs;
+  pipe->plan_nested = [run, stage, own, own_prefix = prefix_](
+                          const NodeRef& node, const Epoch& epoch,
+                          const PathRef& path, const Mark& mark,
+                          bool bounded) {
+    std::string prefix = absl::StrCat(stage, ".");
+    if (own.size() == 1 && own.front() == node) {
+      prefix = own_prefix;
+    } else if (own.size() > 1 && path &&
+               path->kind() == OriginPath::Kind::kBranch &&
+               path->ordinal() < static_cast<std::int64_t>(own.size()) &&
+               own[static_cast<std::size_t>(path->ordinal())] == node) {
+      prefix = absl::StrCat(stage, "[", path->ordinal(), "].");
+    }
+    return ::penstock::plan(*run, node, prefix, epoch, path, mark, bounded);
   };
+  pipe->epoch = epoch_;
   SequencerContext context;
   context.stage = &at.stage->info;
-  context.epoch = run_.config().epoch;
+  context.epoch = epoch_;
   context.stage_salt = at.stage->salt;
   context.path = path_;
   context.memory_budget = run_.config().memory_budget;
@@ -321,6 +331,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     chain.emplace();
     chain->keep_alive = nodes;
     chain->path = path_;
+    chain->epoch = epoch_;
     chain->base = nodes[base];
     chain->base_prefix = prefix_;
     chain->base_stage = stage_of(*nodes[base]);
@@ -462,9 +473,11 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
 }  // namespace
 
 StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
-                                     const std::string& prefix, PathRef path,
+                                     const std::string& prefix,
+                                     const Epoch& epoch, PathRef path,
                                      const Mark& mark, bool bounded) {
-  return Planner(run, prefix, std::move(path)).plan(node, mark, bounded);
+  return Planner(run, prefix, epoch, std::move(path))
+      .plan(node, mark, bounded);
 }
 
 }  // namespace penstock

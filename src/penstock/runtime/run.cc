@@ -23,7 +23,8 @@ StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
                                            const Mark& mark) {
   std::shared_ptr<Run> run(new Run(std::move(config)));
   run->node_ = node;
-  PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", nullptr, mark, false));
+  PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", run->config().epoch, nullptr,
+                                       mark, false));
   run->bounded_ = run->root_->out.limit != kUnlimited;
   return run;
 }

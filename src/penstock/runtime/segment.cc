@@ -41,14 +41,14 @@ bool Pipe::has_credit() const {
   return out.ready_bytes() < run_.soft_limit() || out.ready_items() < 2;
 }
 
-Status IndexChain::read(const IndexRun& run, const RunConfig& config,
+Status IndexChain::read(const IndexRun& run,
                         const std::atomic<bool>* cancel_flag,
                         std::vector<Block>& out) const {
   std::vector<IndexRun> runs{run};
   for (const Map& map : maps) {
     CallContext context;
     context.stage = &map.stage->info;
-    context.epoch = config.epoch;
+    context.epoch = epoch;
     context.stage_salt = map.stage->salt;
     std::vector<IndexRun> mapped;
     for (const IndexRun& r : runs) {
@@ -57,7 +57,7 @@ Status IndexChain::read(const IndexRun& run, const RunConfig& config,
     runs = std::move(mapped);
   }
   for (const IndexRun& r : runs) {
-    PS_RETURN_IF_ERROR(read_indexed(*base, r, config.epoch, cancel_flag,
+    PS_RETURN_IF_ERROR(read_indexed(*base, r, epoch, cancel_flag,
                                     base_prefix, out));
   }
   return absl::OkStatus();
@@ -377,8 +377,7 @@ Mark SegmentPipe::take_first_mark() {
 StatusOr<Block> SegmentPipe::materialize(Work& work) {
   std::vector<Block> blocks;
   if (work.from_index) {
-    PS_RETURN_IF_ERROR(chain->read(work.indices, run_.config(),
-                                   run_.cancel_flag(), blocks));
+    PS_RETURN_IF_ERROR(chain->read(work.indices, run_.cancel_flag(), blocks));
   } else {
     const auto parts = static_cast<std::int64_t>(work.input.parts.size());
     if (parts >= kManyParts && work.input.size < kShortPart * parts &&
@@ -406,7 +405,7 @@ StatusOr<Block> SegmentPipe::materialize(Work& work) {
             std::move(list));
       }
       PS_RETURN_IF_ERROR(
-          chain->read(run, run_.config(), run_.cancel_flag(), blocks));
+          chain->read(run, run_.cancel_flag(), blocks));
     }
   }
   if (blocks.size() == 1) return std::move(blocks.front());
@@ -435,7 +434,7 @@ void SegmentPipe::run(Work& work) {
   }
 
   CallContext context;
-  context.epoch = run_.config().epoch;
+  context.epoch = epoch;
   context.cancel_flag = run_.cancel_flag();
   context.path = path;
   context.account = &run_.account();

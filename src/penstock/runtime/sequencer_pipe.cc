@@ -56,6 +56,11 @@ class PipeInputs final : public Inputs {
 
   StatusOr<int> open(const NodeRef& dataset, PathRef path,
                      int restored) override {
+    return open_in(pipe_.epoch, dataset, std::move(path), restored);
+  }
+
+  StatusOr<int> open_in(const Epoch& epoch, const NodeRef& dataset,
+                        PathRef path, int restored) override {
     Mark mark;
     if (restored >= 0) {
       const auto k = static_cast<std::size_t>(restored);
@@ -69,7 +74,7 @@ class PipeInputs final : public Inputs {
     }
     PS_ASSIGN_OR_RETURN(
         std::unique_ptr<Pipe> opened,
-        pipe_.plan_nested(dataset, path, mark, pipe_.bounded));
+        pipe_.plan_nested(dataset, epoch, path, mark, pipe_.bounded));
     SequencerPipe::Input input;
     input.pipe = opened.get();
     input.tail = mark.snapshot ? mark : opened->take_first_mark().after(mark.skip);

@@ -1,0 +1,239 @@
+// cache: the input, kept in memory from its first complete pass on.
+//
+// Two parts, see cache_pass.h. This operator is the one kind that has mutable
+// state: the contents belong to the Dataset object and are shared by all its
+// iterators, under a mutex that is held for moments only.
+//   - One pass from the start fills an append log; others compute for
+//     themselves until it is complete, and never wait. A pass that is dropped,
+//     or in which an element failed, leaves nothing behind.
+//   - Random access (at(i), a global shuffle) fills a table of slots instead,
+//     in any order.
+// Elements have the random values of the first iteration that reached the
+// cache; a restored iterator without the contents computes the same again.
+// Limit: the memory budget, then ResourceExhausted.
+#include "penstock/ops/cache/cache.h"
+
+#include <mutex>
+
+#include "penstock/ops/cache/cache_pass.h"
+
+namespace penstock::ops {
+namespace {
+
+Status too_large(std::int64_t bytes, std::int64_t budget) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the elements take more than ", bytes, " bytes, but memory_budget is ",
+      budget,
+      " bytes; keep them in a file by cache(path), or raise memory_budget"));
+}
+
+class MemoryReplay final : public CacheReplay {
+ public:
+  explicit MemoryReplay(std::shared_ptr<const CachedBlocks> blocks)
+      : blocks_(std::move(blocks)) {}
+  std::int64_t size() const override { return blocks_->size(); }
+  std::int64_t emit(std::int64_t position, Outputs& out) const override {
+    constexpr int kMaxExtents = 64;
+    std::int64_t count = 0;
+    for (int i = 0; i < kMaxExtents && count < out.room() &&
+                    position + count < blocks_->size();
+         ++i) {
+      const CachedBlocks::Extent e =
+          blocks_->at(position + count, out.room() - count);
+      out.emit(Rows(e.block).slice(e.row, e.row + e.count));
+      count += e.count;
+    }
+    return count;
+  }
+
+ private:
+  std::shared_ptr<const CachedBlocks> blocks_;
+};
+
+class MemoryStore final : public CacheStore,
+                          public std::enable_shared_from_this<MemoryStore> {
+ public:
+  StatusOr<CacheOpening> open(const CacheKey& own, bool fixed, bool whole,
+                              std::int64_t budget, const Spec&) override;
+  Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
+              std::vector<Block>& out);
+
+ private:
+  friend class MemoryFill;
+  Status put(const IndexRun& run, const CacheKey& key, std::int64_t size,
+             std::span<const Block> blocks);
+
+  std::mutex mutex_;
+  std::optional<CacheKey> key_;
+  std::shared_ptr<const CachedBlocks> done_;
+  std::shared_ptr<CachedBlocks> slots_;  // being filled by random access
+  bool filling_ = false;                 // a pass fills a log
+};
+
+// The log of the one pass that fills.
+class MemoryFill final : public CacheFill {
+ public:
+  MemoryFill(std::shared_ptr<MemoryStore> store, std::int64_t budget)
+      : store_(std::move(store)), budget_(budget) {}
+  ~MemoryFill() override {
+    std::lock_guard lock(store_->mutex_);
+    store_->filling_ = false;
+  }
+  Status add(const Rows& rows) override {
+    bytes_ += rows.byte_size();
+    if (bytes_ > budget_) return too_large(bytes_, budget_);
+    log_.push_back(rows);
+    return absl::OkStatus();
+  }
+  Status complete() override {
+    // The log holds bytes of this iterator; what is kept is the process'.
+    auto blocks = std::make_shared<CachedBlocks>();
+    for (Rows& rows : log_) {
+      PS_ASSIGN_OR_RETURN(const Block block, rows.materialize());
+      rows = Rows();
+      PS_RETURN_IF_ERROR(blocks->append(block));
+    }
+    log_.clear();
+    bytes_ = 0;
+    std::lock_guard lock(store_->mutex_);
+    store_->done_ = std::move(blocks);
+    store_->slots_.reset();
+    return absl::OkStatus();
+  }
+  std::int64_t held_bytes() const override { return bytes_; }
+
+ private:
+  const std::shared_ptr<MemoryStore> store_;
+  const std::int64_t budget_;
+  std::vector<Rows> log_;
+  std::int64_t bytes_ = 0;
+};
+
+StatusOr<CacheOpening> MemoryStore::open(const CacheKey& own, bool fixed,
+                                         bool whole, std::int64_t budget,
+                                         const Spec&) {
+  std::lock_guard lock(mutex_);
+  if (!key_ || (fixed && !done_ && !filling_)) {
+    if (!key_ || !(*key_ == own)) slots_.reset();
+    key_ = own;
+  }
+  CacheOpening opening;
+  opening.key = fixed ? own : *key_;
+  // A state from elsewhere may want other values than are kept here.
+  if (!(opening.key == *key_)) return opening;
+  if (done_) {
+    opening.replay = std::make_shared<MemoryReplay>(done_);
+  } else if (whole && !filling_) {
+    filling_ = true;
+    opening.fill = std::make_unique<MemoryFill>(shared_from_this(), budget);
+  }
+  return opening;
+}
+
+Status MemoryStore::read(const IndexRun& run, IndexInputs& in,
+                         CallContext& context, std::vector<Block>& out) {
+  const CacheKey own{context.epoch, first_repetition(run.path)};
+  CacheKey key;
+  std::shared_ptr<const CachedBlocks> done;
+  {
+    std::lock_guard lock(mutex_);
+    if (!key_) key_ = own;
+    key = *key_;
+    if (done_) {
+      done = done_;
+    } else if (slots_) {
+      bool all = true;
+      for (std::int64_t i = 0; all && i < run.count; ++i) {
+        all = slots_->has(run.at(i));
+      }
+      if (all) {
+        // The slots may grow meanwhile, these do not change.
+        std::vector<Block> blocks;
+        PS_RETURN_IF_ERROR(slots_->read(run, blocks));
+        std::int64_t first = 0;
+        for (Block& block : blocks) {
+          block.set_origins(origins_of(run, first, block.size()));
+          first += block.size();
+          out.push_back(std::move(block));
+        }
+        return absl::OkStatus();
+      }
+    }
+  }
+  std::vector<Block> blocks;
+  if (done) {
+    PS_RETURN_IF_ERROR(done->read(run, blocks));
+  } else {
+    IndexRun below = run;
+    below.path = key.path;
+    PS_RETURN_IF_ERROR(in.read_in(key.epoch, 0, below, blocks));
+    PS_RETURN_IF_ERROR(put(run, key, in.size(0), blocks));
+  }
+  std::int64_t first = 0;
+  for (Block& block : blocks) {
+    block.set_origins(origins_of(run, first, block.size()));
+    first += block.size();
+    out.push_back(std::move(block));
+  }
+  return absl::OkStatus();
+}
+
+Status MemoryStore::put(const IndexRun& run, const CacheKey& key,
+                        std::int64_t size, std::span<const Block> blocks) {
+  // An endless input, or one that is too long for a table, is not kept.
+  constexpr std::int64_t kMaxSlots = std::int64_t{1} << 31;
+  if (size > kMaxSlots) return absl::OkStatus();
+  std::lock_guard lock(mutex_);
+  if (done_ || !(*key_ == key)) return absl::OkStatus();
+  if (!slots_) {
+    slots_ = std::make_shared<CachedBlocks>();
+    slots_->make_slots(size);
+  }
+  const Account& account = Account::process();
+  if (account.available() <= 0) {
+    const std::int64_t bytes = slots_->bytes();
+    slots_.reset();
+    return too_large(bytes, account.budget());
+  }
+  std::int64_t first = 0;
+  bool complete = false;
+  for (const Block& block : blocks) {
+    PS_ASSIGN_OR_RETURN(complete, slots_->put(block, run, first));
+    first += block.size();
+  }
+  if (complete) done_ = std::move(slots_);
+  return absl::OkStatus();
+}
+
+class Cache final : public Operator, public IndexedOp {
+ public:
+  std::string_view op() const override { return "cache"; }
+  std::string describe() const override { return "cache()"; }
+  StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
+    return in[0];
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return in[0];
+  }
+  void add_to(Fingerprint& fp) const override { fp.add("memory"); }
+  std::vector<Part> lower() const override {
+    return {{.sequencer = make_cache_pass(store_)},
+            {.transform = std::make_shared<Renumber>()}};
+  }
+  const IndexedOp* indexed() const override { return this; }
+  Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
+              std::vector<Block>& out) const override {
+    return store_->read(run, in, context, out);
+  }
+
+ private:
+  const std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Operator>> make_cache() {
+  return std::make_shared<Cache>();
+}
+
+}  // namespace penstock::ops
