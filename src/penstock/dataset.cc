@@ -18,6 +18,7 @@
 #include "penstock/ops/from_tensors/from_tensors.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/interleave/interleave.h"
+#include "penstock/ops/load/load.h"
 #include "penstock/ops/padded_batch/padded_batch.h"
 #include "penstock/ops/prefetch/prefetch.h"
 #include "penstock/ops/ragged_batch/ragged_batch.h"
@@ -208,6 +209,19 @@ Dataset Dataset::repeat(std::int64_t count, std::string name) const {
 
 Dataset Dataset::cache() const {
   return build(ops::make_cache(), {node_}, "");
+}
+
+Dataset Dataset::cache(std::string path, std::string name) const {
+  return build(ops::make_file_cache(std::move(path)), {node_},
+               std::move(name));
+}
+
+Dataset Dataset::snapshot(std::string path, std::string name) const {
+  return build(ops::make_snapshot(std::move(path)), {node_}, std::move(name));
+}
+
+Dataset Dataset::load(const std::string& path, std::string name) {
+  return build(ops::make_load(path), {}, std::move(name));
 }
 
 Dataset Dataset::take(std::int64_t count, std::string name) const {
@@ -407,6 +421,25 @@ Iterator Dataset::iterator_on(Scheduler& scheduler,
                               std::string_view state) const {
   return Iterator(detail::value_or_throw(
       IteratorCore::create(node_, state_, state, &scheduler)));
+}
+
+void Dataset::save(const std::string& path, const SaveOptions& options) const {
+  if (options.num_shards < 1) {
+    throw Error(invalid_argument("save: num_shards must be >= 1, got ",
+                                 options.num_shards));
+  }
+  auto writer = detail::value_or_throw(
+      ops::DatasetWriter::create(FileSystem::local(), path));
+  Iterator it = iterator();
+  for (std::int64_t i = 0; std::optional<Element> element = it.next(); ++i) {
+    const std::int64_t shard = options.shard_func
+                                   ? options.shard_func(*element)
+                                   : i % options.num_shards;
+    const Status status = writer->add(shard, *element);
+    if (!status.ok()) throw Error(status);
+  }
+  const Status status = writer->finish(node_->spec);
+  if (!status.ok()) throw Error(status);
 }
 
 std::vector<Element> Dataset::to_list() const {

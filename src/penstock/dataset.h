@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -75,6 +76,13 @@ struct PaddedBatchOptions {
   std::vector<Tensor> padding_values = {};
   bool drop_remainder = false;
   std::string name = "";
+};
+
+struct SaveOptions {
+  /// Elements go to the shards in turn, and come back in their order.
+  std::int64_t num_shards = 1;
+  /// Instead, the number of the shard an element goes to.
+  std::function<std::int64_t(const Element&)> shard_func = nullptr;
 };
 
 struct ShuffleOptions {
@@ -195,6 +203,9 @@ class Dataset {
                      const std::vector<Dataset>& datasets,
                      std::string name = "");
 
+  /// What save() wrote at `path`; one element of each shard in turn.
+  static Dataset load(const std::string& path, std::string name = "");
+
   // --- transformations ------------------------------------------------------
   template <class F>
   Dataset map(F fn, MapOptions options = {}) const {
@@ -241,6 +252,12 @@ class Dataset {
   /// Keeps the elements in memory from the first complete pass on. They belong
   /// to this Dataset object and its copies; their bytes stay charged.
   Dataset cache() const;
+  /// Keeps them in the file `path`, which is replayed as long as it is there,
+  /// whatever the input. A second writer is refused with AlreadyExists.
+  Dataset cache(std::string path, std::string name = "") const;
+  /// Keeps them in the directory `path`. While one iterator writes, others
+  /// compute for themselves.
+  Dataset snapshot(std::string path, std::string name = "") const;
   Dataset take(std::int64_t count, std::string name = "") const;
   Dataset skip(std::int64_t count, std::string name = "") const;
   /// The elements before the first for which `predicate` gives false.
@@ -316,6 +333,9 @@ class Dataset {
   /// For tests: runs on another scheduler (a simulation).
   Iterator iterator_on(Scheduler& scheduler, std::string_view state = "") const;
   std::vector<Element> to_list() const;
+  /// Iterates, and writes all elements to the directory `path`. What was saved
+  /// there before stays until all is written; an error leaves it.
+  void save(const std::string& path, const SaveOptions& options = {}) const;
 
   class RangeIterator;
   struct Sentinel {};

@@ -20,22 +20,7 @@ Status malformed(std::string_view what) {
       absl::StrCat("element: malformed bytes (", to_absl(what), ")"));
 }
 
-void encode_structure(const Structure& s, Encoder& out) {
-  using Kind = Structure::Kind;
-  out.u64(static_cast<std::uint64_t>(s.kind()));
-  if (s.kind() == Kind::kRagged) {
-    out.u64(static_cast<std::uint64_t>(s.ragged_rank()));
-  }
-  if (s.kind() != Kind::kTuple && s.kind() != Kind::kDict) return;
-  out.bytes(s.tag());
-  out.u64(s.children().size());
-  for (std::size_t i = 0; i < s.children().size(); ++i) {
-    if (s.kind() == Kind::kDict) out.bytes(s.keys()[i]);
-    encode_structure(*s.children()[i], out);
-  }
-}
-
-StatusOr<const Structure*> decode_structure(Decoder& in, int depth) {
+StatusOr<const Structure*> decode_nested(Decoder& in, int depth) {
   using Kind = Structure::Kind;
   if (depth > kMaxDepth) return malformed("nested too deeply");
   const std::uint64_t kind = in.u64();
@@ -62,7 +47,7 @@ StatusOr<const Structure*> decode_structure(Decoder& in, int depth) {
   std::vector<std::pair<std::string, const Structure*>> items;
   for (std::size_t i = 0; i < n; ++i) {
     std::string key(dict ? in.bytes() : std::string_view());
-    PS_ASSIGN_OR_RETURN(const Structure* child, decode_structure(in, depth + 1));
+    PS_ASSIGN_OR_RETURN(const Structure* child, decode_nested(in, depth + 1));
     if (dict) {
       items.emplace_back(std::move(key), child);
     } else {
@@ -189,6 +174,25 @@ Status check_ragged(const Structure& s, std::span<const Tensor> leaves) {
 
 }  // namespace
 
+void encode_structure(const Structure& s, Encoder& out) {
+  using Kind = Structure::Kind;
+  out.u64(static_cast<std::uint64_t>(s.kind()));
+  if (s.kind() == Kind::kRagged) {
+    out.u64(static_cast<std::uint64_t>(s.ragged_rank()));
+  }
+  if (s.kind() != Kind::kTuple && s.kind() != Kind::kDict) return;
+  out.bytes(s.tag());
+  out.u64(s.children().size());
+  for (std::size_t i = 0; i < s.children().size(); ++i) {
+    if (s.kind() == Kind::kDict) out.bytes(s.keys()[i]);
+    encode_structure(*s.children()[i], out);
+  }
+}
+
+StatusOr<const Structure*> decode_structure(Decoder& in) {
+  return decode_nested(in, 0);
+}
+
 Status check_encodable(const Element& element) {
   if (!element.defined()) {
     return invalid_argument("an undefined element has no bytes");
@@ -223,7 +227,7 @@ StatusOr<Element> decode_element(Decoder& in) {
     return absl::DataLossError(
         absl::StrCat("element: version ", version, " is not known"));
   }
-  PS_ASSIGN_OR_RETURN(const Structure* structure, decode_structure(in, 0));
+  PS_ASSIGN_OR_RETURN(const Structure* structure, decode_structure(in));
   Element element(structure, {});
   for (std::size_t i = 0; i < structure->num_leaves(); ++i) {
     PS_ASSIGN_OR_RETURN(Tensor t, decode_tensor(in));

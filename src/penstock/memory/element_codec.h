@@ -27,6 +27,10 @@ StatusOr<Element> decode_element(Decoder& in);
 /// `bytes` must be one element and nothing else.
 StatusOr<Element> decode_element(std::string_view bytes);
 
+/// The structure alone.
+void encode_structure(const Structure& structure, Encoder& out);
+StatusOr<const Structure*> decode_structure(Decoder& in);
+
 /// OK, or why the element cannot be encoded.
 Status check_encodable(const Element& element);
 

@@ -3,10 +3,18 @@
 #include <string>
 
 #include "penstock/graph/operator.h"
+#include "penstock/io/file.h"
 
 namespace penstock::ops {
 
 /// The input, kept in memory from its first complete pass on.
 StatusOr<std::shared_ptr<const Operator>> make_cache();
+/// The same in the file `path`, of which there is one writer at a time.
+StatusOr<std::shared_ptr<const Operator>> make_file_cache(
+    std::string path, FileSystem& fs = FileSystem::local());
+/// The same in the directory `path`; while one pass writes, others compute for
+/// themselves.
+StatusOr<std::shared_ptr<const Operator>> make_snapshot(
+    std::string path, FileSystem& fs = FileSystem::local());
 
 }  // namespace penstock::ops

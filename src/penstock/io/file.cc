@@ -1,0 +1,261 @@
+#include "penstock/io/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+Status errno_status(int error, std::string_view what, const std::string& path) {
+  StatusCode code = StatusCode::kUnknown;
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: code = StatusCode::kNotFound; break;
+    case EACCES:
+    case EPERM:
+    case EROFS: code = StatusCode::kPermissionDenied; break;
+    case EEXIST: code = StatusCode::kAlreadyExists; break;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: code = StatusCode::kResourceExhausted; break;
+    case EIO: code = StatusCode::kDataLoss; break;
+    default: break;
+  }
+  return make_error(code, to_absl(what), " '", path,
+                    "': ", std::strerror(error));
+}
+
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+Fd open_fd(const std::string& path, int flags, mode_t mode = 0) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return Fd(fd);
+}
+
+class LocalReadable final : public ReadableFile {
+ public:
+  LocalReadable(Fd fd, std::string path)
+      : fd_(std::move(fd)), path_(std::move(path)) {}
+  StatusOr<std::int64_t> size() const override {
+    struct stat info = {};
+    if (::fstat(fd_.get(), &info) != 0) {
+      return errno_status(errno, "cannot look at", path_);
+    }
+    return static_cast<std::int64_t>(info.st_size);
+  }
+  StatusOr<std::size_t> read_at(std::int64_t offset,
+                                std::span<std::byte> out) const override {
+    for (;;) {
+      const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), offset);
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno != EINTR) return errno_status(errno, "cannot read", path_);
+    }
+  }
+
+ private:
+  Fd fd_;
+  std::string path_;
+};
+
+class LocalWritable final : public WritableFile {
+ public:
+  LocalWritable(Fd fd, std::string path)
+      : fd_(std::move(fd)), path_(std::move(path)) {}
+  Status append(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno_status(errno, "cannot write", path_);
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return absl::OkStatus();
+  }
+  Status sync() override {
+    if (::fsync(fd_.get()) != 0) {
+      return errno_status(errno, "cannot sync", path_);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Fd fd_;
+  std::string path_;
+};
+
+// flock() belongs to the open file: it keeps out other threads too, and the
+// system lets go of it when the process dies.
+class LocalLock final : public FileLock {
+ public:
+  LocalLock(Fd fd, std::string path)
+      : fd_(std::move(fd)), path_(std::move(path)) {}
+  ~LocalLock() override { ::unlink(path_.c_str()); }
+
+ private:
+  Fd fd_;
+  std::string path_;
+};
+
+class LocalFileSystem final : public FileSystem {
+ public:
+  StatusOr<std::unique_ptr<ReadableFile>> open(
+      const std::string& path) override {
+    Fd fd = open_fd(path, O_RDONLY);
+    if (!fd.valid()) return errno_status(errno, "cannot open", path);
+    return std::make_unique<LocalReadable>(std::move(fd), path);
+  }
+  StatusOr<std::unique_ptr<WritableFile>> create(
+      const std::string& path) override {
+    Fd fd = open_fd(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (!fd.valid()) return errno_status(errno, "cannot create", path);
+    return std::make_unique<LocalWritable>(std::move(fd), path);
+  }
+  Status rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+      return errno_status(errno, "cannot rename to", to);
+    }
+    const std::size_t slash = to.rfind('/');
+    const std::string directory =
+        slash == std::string::npos ? "." : to.substr(0, slash + 1);
+    const Fd fd = open_fd(directory, O_RDONLY | O_DIRECTORY);
+    if (!fd.valid() || ::fsync(fd.get()) != 0) {
+      return errno_status(errno, "cannot sync", directory);
+    }
+    return absl::OkStatus();
+  }
+  Status remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0) {
+      return errno_status(errno, "cannot remove", path);
+    }
+    return absl::OkStatus();
+  }
+  Status make_directories(const std::string& path) override {
+    for (std::size_t at = 1; at <= path.size(); ++at) {
+      if (at < path.size() && path[at] != '/') continue;
+      const std::string part = path.substr(0, at);
+      if (::mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) {
+        return errno_status(errno, "cannot make directory", part);
+      }
+    }
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+      return errno_status(ENOTDIR, "cannot make directory", path);
+    }
+    return absl::OkStatus();
+  }
+  StatusOr<std::unique_ptr<FileLock>> lock(const std::string& path) override {
+    for (;;) {
+      Fd fd = open_fd(path, O_RDWR | O_CREAT, 0666);
+      if (!fd.valid()) return errno_status(errno, "cannot create", path);
+      if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) continue;
+        if (errno == EWOULDBLOCK) {
+          return absl::AlreadyExistsError(
+              absl::StrCat("'", path, "' is held by another writer"));
+        }
+        return errno_status(errno, "cannot lock", path);
+      }
+      // The holder before us removes the file as it leaves: what we hold must
+      // still be what the name means.
+      struct stat held = {};
+      struct stat named = {};
+      if (::fstat(fd.get(), &held) == 0 &&
+          ::stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+          held.st_dev == named.st_dev) {
+        return std::make_unique<LocalLock>(std::move(fd), path);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+FileSystem& FileSystem::local() {
+  static auto* const fs = new LocalFileSystem;
+  return *fs;
+}
+
+Status read_fully(const ReadableFile& file, std::int64_t offset,
+                  std::span<std::byte> out) {
+  while (!out.empty()) {
+    PS_ASSIGN_OR_RETURN(const std::size_t n, file.read_at(offset, out));
+    if (n == 0) {
+      return absl::DataLossError(absl::StrCat("the file ends at ", offset,
+                                              ", ", out.size(),
+                                              " bytes too early"));
+    }
+    offset += static_cast<std::int64_t>(n);
+    out = out.subspan(n);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
+                                                         std::string path) {
+  static std::atomic<std::uint64_t> count{0};
+  std::unique_ptr<AtomicFile> file(new AtomicFile);
+  file->fs_ = &fs;
+  file->path_ = std::move(path);
+  // Left-overs of a dead process with our number are in the way at most once
+  // each.
+  for (int attempt = 0;; ++attempt) {
+    file->temporary_ =
+        absl::StrCat(file->path_, ".tmp.", ::getpid(), ".", count++);
+    auto created = fs.create(file->temporary_);
+    if (created.ok()) {
+      file->file_ = *std::move(created);
+      return file;
+    }
+    if (created.status().code() != StatusCode::kAlreadyExists ||
+        attempt == 1000) {
+      file->temporary_.clear();
+      return created.status();
+    }
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  file_.reset();
+  if (!committed_ && !temporary_.empty()) fs_->remove(temporary_).IgnoreError();
+}
+
+Status AtomicFile::append(std::string_view bytes) {
+  size_ += static_cast<std::int64_t>(bytes.size());
+  return file_->append(bytes);
+}
+
+Status AtomicFile::commit() {
+  PS_RETURN_IF_ERROR(file_->sync());
+  file_.reset();
+  PS_RETURN_IF_ERROR(fs_->rename(temporary_, path_));
+  committed_ = true;
+  return absl::OkStatus();
+}
+
+}  // namespace penstock
