@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -118,6 +119,7 @@ class SegmentPipe final : public Pipe {
   std::vector<Link> links;
   std::int64_t granularity = 1;  // of the input's items
   std::int64_t align = 1;        // rows of the batch behind
+  bool into_batches = false;     // row i of the output is row i of the batches
   int cap = 0;                   // explicit num_parallel_calls
   bool ordered = true;
   bool input_ordered = true;  // items of the input may be joined
@@ -184,6 +186,19 @@ class SegmentPipe final : public Pipe {
   // Stage counters that are not per stage.
   std::int64_t total_ns_ = 0;
   std::int64_t sampled_ns_ = 0;
+  // Memory of the batches behind that are being filled, by their number. Used
+  // once the results are known to be large tensors of one shape.
+  struct BatchMemory {
+    Ref<Buffer> buffer;
+    std::int64_t rows_left = 0;
+  };
+  void claim_batch_memory(Work& work);
+  void learn_row_shape(const Block& block);
+  std::map<std::int64_t, BatchMemory> batch_memory_;
+  LeafSpec row_spec_;            // dtype kInvalid: not known, or varies
+  std::int64_t row_bytes_ = 0;
+  std::int64_t claimed_rows_ = 0;
+
   std::int64_t rows_target_ = 0;
   double ns_per_row_ = 0;
   double bytes_per_row_ = 0;

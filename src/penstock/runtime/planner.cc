@@ -215,6 +215,8 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
   }
   if (segment_) {
     segment_->align = std::max(segment_->align, traits.granularity);
+    segment_->into_batches = traits.granularity > 1 && segment_->filters == 0 &&
+                             segment_->ordered && !segment_->links.empty();
     PS_RETURN_IF_ERROR(close_segment());
   }
   auto pipe =

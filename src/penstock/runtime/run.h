@@ -63,6 +63,17 @@ struct Work {
   bool sample = false;   // time every stage of this block
   std::int64_t expected_rows = 0;
 
+  // Batch memory for the rows, one piece per batch they fall into.
+  struct BatchMemory {
+    Ref<Buffer> buffer;
+    std::int64_t first = 0;   // row of this work
+    std::int64_t count = 0;
+    std::int64_t offset = 0;  // of that row in the batch
+  };
+  absl::InlinedVector<BatchMemory, 1> batch_memory;
+  LeafSpec row_spec;  // of each row there
+  std::int64_t row_bytes = 0;
+
   // Results of execute().
   Item output;
   Item rest;             // given back because the block took too long

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/memory/placement.h"
 #include "penstock/runtime/pipe.h"
 
 namespace penstock {
@@ -26,6 +27,38 @@ Block error_block(std::int64_t rows, const Origins& origins,
   for (std::int64_t i = 0; i < rows; ++i) block.errors().emplace_back(i, error);
   return block;
 }
+
+// Offers the rows' places in the batches they will become.
+class BatchSink final : public RowSink {
+ public:
+  BatchSink(const Work& work, const LeafSpec& spec, std::int64_t row_bytes)
+      : work_(work), row_bytes_(row_bytes) {
+    if (work.batch_memory.empty()) return;
+    placement_.dtype = spec.dtype;
+    placement_.shape = spec.shape.to_shape();
+  }
+  Placement* offer(std::int64_t row) override {
+    while (next_ < work_.batch_memory.size() &&
+           row >= work_.batch_memory[next_].first +
+                      work_.batch_memory[next_].count) {
+      ++next_;
+    }
+    if (next_ == work_.batch_memory.size()) return nullptr;
+    const Work::BatchMemory& memory = work_.batch_memory[next_];
+    if (row < memory.first) return nullptr;
+    placement_.buffer = memory.buffer;
+    placement_.data = memory.buffer->data() +
+                      (memory.offset + row - memory.first) * row_bytes_;
+    placement_.taken = false;
+    return &placement_;
+  }
+
+ private:
+  const Work& work_;
+  const std::int64_t row_bytes_;
+  std::size_t next_ = 0;
+  Placement placement_;
+};
 
 }  // namespace
 
@@ -210,6 +243,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   work.expected_rows = (work.input_rows + granularity - 1) / granularity;
   if (ordered) {
     work.slot = out.append(work.expected_rows);
+    if (into_batches) claim_batch_memory(work);
     return true;
   }
   const std::int64_t first = ordinal_;
@@ -242,6 +276,63 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   work.slot->input_rows = work.input_rows;
   open_claims_.push_back({first, work.input_rows, input_mark(work)});
   return true;
+}
+
+// The batches that the claimed rows fall into; the first claim of a batch
+// allocates it, so that each worker writes its results where they will stay.
+void SegmentPipe::claim_batch_memory(Work& work) {
+  std::int64_t position = claimed_rows_;
+  claimed_rows_ += work.input_rows;
+  if (row_spec_.dtype == DType::kInvalid) return;
+  std::int64_t row = 0;
+  while (row < work.input_rows) {
+    const std::int64_t number = position / align;
+    const std::int64_t offset = position % align;
+    const std::int64_t count =
+        std::min(align - offset, work.input_rows - row);
+    auto [at, added] = batch_memory_.try_emplace(number);
+    if (added && offset == 0) {
+      at->second.buffer =
+          Buffer::allocate(static_cast<std::size_t>(align * row_bytes_));
+      at->second.rows_left = align;
+    }
+    if (at->second.buffer) {
+      work.batch_memory.push_back({at->second.buffer, row, count, offset});
+      work.row_spec = row_spec_;
+      work.row_bytes = row_bytes_;
+    }
+    at->second.rows_left -= count;
+    if (at->second.rows_left <= 0) batch_memory_.erase(at);
+    row += count;
+    position += count;
+  }
+}
+
+void SegmentPipe::learn_row_shape(const Block& block) {
+  // Smaller rows are packed by a copy that costs less than the bookkeeping.
+  constexpr std::int64_t kMinRowBytes = 16 * 1024;
+  LeafSpec spec;
+  if (block.errors().empty() && !block.mixed() && block.columns().size() == 1) {
+    const Column& column = block.column(0);
+    const Tensor sample = column.packed() ? column.tensor().row(0)
+                                          : column.rows().front();
+    bool alike = sample.byte_size() >= kMinRowBytes &&
+                 dtype_is_dense(sample.dtype());
+    if (!column.packed()) {
+      for (const Tensor& t : column.rows()) {
+        alike = alike && t.dtype() == sample.dtype() &&
+                t.shape() == sample.shape();
+      }
+    }
+    if (alike) spec = {sample.dtype(), PartialShape(sample.shape())};
+  }
+  if (spec == row_spec_) return;
+  row_spec_ = spec;
+  batch_memory_.clear();
+  row_bytes_ = spec.dtype == DType::kInvalid
+                   ? 0
+                   : spec.shape.to_shape().num_elements() *
+                         static_cast<std::int64_t>(dtype_size(spec.dtype));
 }
 
 // Where the next range of the script begins or ends.
@@ -445,7 +536,10 @@ void SegmentPipe::run(Work& work) {
     work.stage_ns.push_back(t - mark_ns);
     mark_ns = t;
   }
+  BatchSink sink(work, work.row_spec, work.row_bytes);
   for (const Link& link : links) {
+    const bool last = &link == &links.back();
+    context.sink = last && !work.batch_memory.empty() ? &sink : nullptr;
     context.stage = &link.stage->info;
     context.stage_salt = link.stage->salt;
     if (link.traits.user_code) scheduler.user_code_begin(&run_, link.stage);
@@ -485,6 +579,7 @@ void SegmentPipe::run(Work& work) {
   }
   // Inputs are let go before the result is filed: their bytes are free then.
   work.input.parts.clear();
+  work.batch_memory.clear();
   work.finished = clock.now();
   if (work.sample) work.cpu_ns = clock.thread_cpu() - cpu_start;
 }
@@ -510,6 +605,9 @@ void SegmentPipe::complete(Work& work) {
   --active;
   ++completed_calls;
   learn(work);
+  if (into_batches && work.output.size > 0) {
+    learn_row_shape(work.output.parts.front().block());
+  }
   const std::int64_t elapsed = work.finished - work.started;
   total_ns_ += elapsed;
   if (chain && chain->base_stage != nullptr) {
