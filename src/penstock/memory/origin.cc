@@ -23,22 +23,28 @@ std::uint64_t Origin::key() const {
 std::string Origin::to_string() const {
   std::string index = absl::StrCat(ordinal);
   std::string notes;
+  std::string repetition;  // of the outermost repeat first
+  bool repeated = false;
   for (const OriginPath* p = path.get(); p != nullptr; p = p->parent().get()) {
     switch (p->kind()) {
       case OriginPath::Kind::kInner:
         index = absl::StrCat(p->ordinal(), ".", index);
         break;
       case OriginPath::Kind::kRepeat:
-        if (p->ordinal() > 0) {
-          absl::StrAppend(&notes, notes.empty() ? "" : ", ", "repetition ",
-                          p->ordinal());
-        }
+        repetition = repetition.empty()
+                         ? absl::StrCat(p->ordinal())
+                         : absl::StrCat(p->ordinal(), ".", repetition);
+        repeated |= p->ordinal() > 0;
         break;
       case OriginPath::Kind::kBranch:
         absl::StrAppend(&notes, notes.empty() ? "" : ", ", "input ",
                         p->ordinal());
         break;
     }
+  }
+  if (repeated) {
+    absl::StrAppend(&notes, notes.empty() ? "" : ", ", "repetition ",
+                    repetition);
   }
   return notes.empty() ? index : absl::StrCat(index, " (", notes, ")");
 }

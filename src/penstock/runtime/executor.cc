@@ -390,7 +390,9 @@ class Executor final : public Scheduler {
       b.run->mark_blocking(stage, b.calls);
       grow_elastic(*b.run);
     }
-    for (const auto& run : *runs()) run->tune(now);
+    // Held by name: a loop over *runs() would let the list go at once.
+    const std::shared_ptr<const RunList> list = runs();
+    for (const auto& run : *list) run->tune(now);
   }
 
   const int budget_;

@@ -87,7 +87,6 @@ void Run::complete(Work& work) {
   {
     std::lock_guard lock(mutex_);
     work.pipe->complete(work);
-    --in_flight_;
     if (work.kind == ClaimKind::kCpu) --cpu_active_;
     if (!retired_.empty()) {
       auto done = std::partition(retired_.begin(), retired_.end(),
@@ -95,10 +94,15 @@ void Run::complete(Work& work) {
       std::move(done, retired_.end(), std::back_inserter(idle));
       retired_.erase(done, retired_.end());
     }
-    wake = (waiting_.load(std::memory_order_relaxed) && fetch_ready()) ||
-           (cancelled_.load(std::memory_order_relaxed) && in_flight_ == 0);
+    wake = waiting_.load(std::memory_order_relaxed) && fetch_ready();
   }
+  idle.clear();
   work = Work();
+  // Last of all: close() returns at zero, and nothing may be left then.
+  if (in_flight_.fetch_sub(1) == 1 && cancelled_.load()) {
+    std::lock_guard lock(mutex_);  // whoever waits has looked, or sees zero
+    wake = true;
+  }
   if (wake) config_.scheduler->wake_waiters(this);
 }
 
@@ -125,28 +129,24 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     config_.scheduler->notify(this);
     // Native work can be done right here instead of waiting for a worker.
     Work work;
-    bool helped = false;
     bool ready = false;
     while (!ready && claim(ClaimKind::kHelp, work)) {
       execute(work);
       complete(work);
-      helped = true;
       lock.lock();
       ready = fetch_ready();
       lock.unlock();
+      // What this made runnable may be user code, and the workers may sleep.
+      if (!ready && has_work(ClaimKind::kCpu)) config_.scheduler->notify(this);
     }
-    // What was done here may have given work to user code, which only workers
-    // run; they may have gone to sleep meanwhile.
-    if (helped && !ready) config_.scheduler->notify(this);
     config_.scheduler->wait(this, [this] { return fetch_ready(); });
     lock.lock();
     waiting_.store(false, std::memory_order_relaxed);
   }
+  if (cancelled_.load(std::memory_order_relaxed)) return Fetch::kCancelled;
   Fetch result = Fetch::kEnd;
   const bool was_full = root_->out.ready_bytes() >= soft_limit_;
-  if (cancelled_.load(std::memory_order_relaxed)) {
-    result = Fetch::kCancelled;
-  } else if (root_->out.ready_rows() > 0) {
+  if (root_->out.ready_rows() > 0) {
     Item item = root_->out.take(kUnlimited);
     // A segment files its result as one part; a cut leaves a slice of it.
     const Rows& rows = item.parts.front();

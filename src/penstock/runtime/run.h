@@ -190,7 +190,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t soft_limit_ = std::int64_t{4} << 20;
   std::int64_t created_ = 0;
   std::int64_t held_rows_ = 0;
-  int in_flight_ = 0;
+  std::atomic<int> in_flight_{0};  // raised under the lock
   int cpu_active_ = 0;
   bool bounded_ = false;
   std::atomic<bool> waiting_{false};
