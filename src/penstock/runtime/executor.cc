@@ -13,6 +13,7 @@
 // Lifetime. The executor is leaked at exit. Threads hold a shared_ptr to the
 // Run they work for only while they work for it.
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +31,7 @@
 #include "penstock/runtime/event_count.h"
 #include "penstock/runtime/run.h"
 #include "penstock/runtime/scheduler.h"
+#include "penstock/runtime/thread_sight.h"
 
 namespace penstock {
 namespace {
@@ -63,7 +65,9 @@ struct WorkerThread {
   std::int64_t seen_call = 0;
   std::int64_t seen_at = 0;
   std::int64_t seen_cpu = 0;
+  std::int64_t seen_delay = 0;
   clockid_t cpu_clock{};
+  pid_t tid = 0;
   bool base = false;
 };
 
@@ -241,6 +245,7 @@ class Executor final : public Scheduler {
     WorkerThread self;
     self.base = base;
     pthread_getcpuclockid(pthread_self(), &self.cpu_clock);
+    self.tid = gettid();
     t_worker = &self;
     {
       std::lock_guard lock(mutex_);
@@ -367,13 +372,16 @@ class Executor final : public Scheduler {
           w->seen_call = w->call_start;
           w->seen_at = now;
           w->seen_cpu = cpu;
+          w->seen_delay = look_at_thread(w->tid).run_delay_ns;
           continue;
         }
-        const auto wall = static_cast<double>(now - w->seen_at);
-        if (wall <= 0 ||
-            static_cast<double>(cpu - w->seen_cpu) > kBlockedCpuShare * wall) {
-          continue;
-        }
+        auto wall = static_cast<double>(now - w->seen_at);
+        const auto used = static_cast<double>(cpu - w->seen_cpu);
+        if (wall <= 0 || used > kBlockedCpuShare * wall) continue;
+        // Waiting for a core looks the same from here, but is not blocking.
+        const ThreadSight sight = look_at_thread(w->tid);
+        wall -= static_cast<double>(sight.run_delay_ns - w->seen_delay);
+        if (sight.runnable || used > kBlockedCpuShare * wall) continue;
         Blocked& b = blocked[w->stage];
         if (!b.run) b.run = w->run->shared_from_this();
         ++b.calls;

@@ -1,0 +1,24 @@
+// What the kernel says about another thread of this process.
+//
+// A call that uses little CPU may block, or it may have lost its core to
+// somebody else's work. Only the kernel can tell the two apart. A look costs
+// some 10 us: for suspects only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace penstock {
+
+struct ThreadSight {
+  /// It runs or could run: it waits for nothing but a core.
+  bool runnable = false;
+  /// Nanoseconds it has waited for a core so far, the wait under way excepted.
+  std::int64_t run_delay_ns = 0;
+};
+
+/// Zeros where the kernel does not tell, or when there is no such thread.
+ThreadSight look_at_thread(pid_t tid);
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#include "penstock/runtime/thread_sight.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace penstock {
+namespace {
+
+class OtherThread {
+ public:
+  explicit OtherThread(bool spins)
+      : thread_([this, spins] {
+          tid_ = gettid();
+          if (!spins) stop_.wait(false);
+          while (!stop_) {
+          }
+        }) {
+    while (tid_ == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ~OtherThread() {
+    stop_ = true;
+    stop_.notify_all();
+    thread_.join();
+  }
+  pid_t tid() const { return tid_; }
+
+ private:
+  std::atomic<pid_t> tid_{0};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+TEST(ThreadSight, ComputingThreadIsRunnableWithOrWithoutACore) {
+  const OtherThread spinner(true);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(look_at_thread(spinner.tid()).runnable);
+  }
+}
+
+TEST(ThreadSight, SleepingThreadIsNotRunnable) {
+  const OtherThread sleeper(false);
+  EXPECT_FALSE(look_at_thread(sleeper.tid()).runnable);
+}
+
+TEST(ThreadSight, DelayNeverFalls) {
+  const OtherThread spinner(true);
+  const std::int64_t before = look_at_thread(spinner.tid()).run_delay_ns;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_GE(look_at_thread(spinner.tid()).run_delay_ns, before);
+}
+
+TEST(ThreadSight, UnknownThreadGivesZeros) {
+  const ThreadSight sight = look_at_thread(0x3fffffff);
+  EXPECT_FALSE(sight.runnable);
+  EXPECT_EQ(sight.run_delay_ns, 0);
+}
+
+}  // namespace
+}  // namespace penstock
