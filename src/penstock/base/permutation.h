@@ -28,6 +28,10 @@ class Permutation {
  private:
   static constexpr int kRounds = 6;
 
+  /// Rounds r and r + 1 on a place of the grid.
+  void mix(int r, std::uint64_t& row, std::uint64_t& col) const;
+  std::int64_t walk(std::uint64_t x) const;
+
   std::int64_t size_;
   std::uint64_t rows_ = 1;  // a
   std::uint64_t cols_ = 1;  // b

@@ -198,5 +198,26 @@ TEST(Permutation, IsPinned) {
                                               618400680, 385092036}));
 }
 
+TEST(Permutation, MapGivesTheSameAsOneByOne) {
+  for (std::int64_t size : {5, 1024, 1025, 1100, 99991, 1 << 20}) {
+    const Permutation permutation(7, size);
+    for (std::int64_t step : {1, 2, 3, 40, 1000, -1, -7}) {
+      const std::int64_t begin = step > 0 ? size / 3 : size - 1;
+      const std::int64_t room =
+          step > 0 ? (size - 1 - begin) / step : begin / -step;
+      for (std::int64_t count : {0, 1, 7, 8, 9, 100}) {
+        const auto n = static_cast<std::size_t>(std::min(count, room + 1));
+        std::vector<std::int64_t> mapped(n);
+        permutation.map(begin, step, mapped);
+        for (std::size_t k = 0; k < n; ++k) {
+          ASSERT_EQ(mapped[k],
+                    permutation(begin + static_cast<std::int64_t>(k) * step))
+              << size << " " << step << " " << k;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock
