@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "penstock/formats/block_file.h"
+#include "penstock/io/block_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -11,8 +11,8 @@
 // of the elements. As in memory, the mutable state is behind a mutex.
 #include <mutex>
 
-#include "penstock/formats/block_file.h"
-#include "penstock/formats/saved_spec.h"
+#include "penstock/io/block_file.h"
+#include "penstock/io/saved_spec.h"
 #include "penstock/ops/cache/cache.h"
 #include "penstock/ops/cache/cache_pass.h"
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <random>
 
-#include "penstock/formats/saved_spec.h"
+#include "penstock/io/saved_spec.h"
 
 namespace penstock::ops {
 namespace {

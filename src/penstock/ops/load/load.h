@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "penstock/formats/block_file.h"
+#include "penstock/io/block_file.h"
 #include "penstock/graph/operator.h"
 #include "penstock/io/file.h"
 

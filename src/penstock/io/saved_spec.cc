@@ -1,4 +1,4 @@
-#include "penstock/formats/saved_spec.h"
+#include "penstock/io/saved_spec.h"
 
 #include "penstock/memory/element_codec.h"
 

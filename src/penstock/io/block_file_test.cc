@@ -1,4 +1,4 @@
-#include "penstock/formats/block_file.h"
+#include "penstock/io/block_file.h"
 
 #include <unistd.h>
 
