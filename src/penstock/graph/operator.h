@@ -258,7 +258,8 @@ class Sequencer {
   virtual void save(const SequencerState& state,
                     SnapshotWriter& writer) const = 0;
   virtual Status restore(SequencerState& state, Decoder& own) const = 0;
-  /// Payload bytes the state keeps alive.
+  /// Payload bytes the state keeps alive in other form than as Rows, which
+  /// are charged already. Asked after each run of steps: must be cheap.
   virtual std::int64_t held_bytes(const SequencerState&) const { return 0; }
 };
 

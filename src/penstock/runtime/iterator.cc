@@ -9,12 +9,6 @@ namespace penstock {
 namespace {
 
 constexpr int kMaxNesting = 8;
-thread_local int t_nesting = 0;
-
-struct NestingScope {
-  NestingScope() { ++t_nesting; }
-  ~NestingScope() { --t_nesting; }
-};
 
 }  // namespace
 
@@ -84,6 +78,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   config.max_block_rows =
       std::max<std::int64_t>(1, options.max_block_rows.value_or(1 << 20));
   config.on_error = options.on_error;
+  config.depth = Run::current_depth();
   core->mark_ = mark;
   PS_ASSIGN_OR_RETURN(core->run_, Run::create(node, config, mark));
   if (!mark.snapshot) {
@@ -108,7 +103,7 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
       error = std::move(e);
       return Next::kError;
     };
-    if (t_nesting >= kMaxNesting) {
+    if (Run::current_depth() > kMaxNesting) {
       return fail(absl::FailedPreconditionError(absl::StrCat(
           "iterators are nested more than ", kMaxNesting,
           " deep: a function iterates a dataset whose function iterates ...")));
@@ -117,7 +112,6 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
       return fail(absl::FailedPreconditionError(
           "this iterator was made before a fork; make a new one in the child"));
     }
-    NestingScope nesting;
     const std::int64_t used = end_ - begin_;
     switch (run_->fetch(block_, begin_, end_, mark_)) {
       case Run::Fetch::kBlock:

@@ -95,6 +95,7 @@ class SegmentPipe final : public Pipe {
     std::shared_ptr<const Transform> transform;
     TransformTraits traits;
     Stage* stage;
+    bool last = true;  // of the parts of its stage: its rows are counted
   };
 
   explicit SegmentPipe(Run& run) : Pipe(run) {}
@@ -183,9 +184,6 @@ class SegmentPipe final : public Pipe {
   StatusOr<Block> materialize(Work& work);
   void apply_links(Block block, Work& work, Item& output);
 
-  // Stage counters that are not per stage.
-  std::int64_t total_ns_ = 0;
-  std::int64_t sampled_ns_ = 0;
   // Memory of the batches behind that are being filled, by their number. Used
   // once the results are known to be large tensors of one shape.
   struct BatchMemory {
@@ -199,6 +197,11 @@ class SegmentPipe final : public Pipe {
   std::int64_t row_bytes_ = 0;
   std::int64_t claimed_rows_ = 0;
 
+  void share_time() const;
+  // How time divides between input and links, by the last sampled block.
+  absl::InlinedVector<double, 4> shares_;
+  double cpu_share_ = 0;
+  mutable std::int64_t unshared_ns_ = 0;
   std::int64_t rows_target_ = 0;
   double ns_per_row_ = 0;
   double bytes_per_row_ = 0;
@@ -245,6 +248,7 @@ class SequencerPipe final : public Pipe {
       plan_nested;
   Epoch epoch;           // of nested datasets; set by the planner
   bool bounded = false;  // upstream of a prefetch(n)
+  bool last = true;      // of the parts of its stage: its rows are counted
 
  private:
   friend class PipeInputs;
@@ -279,6 +283,7 @@ class SequencerPipe final : public Pipe {
   Ref<Opening> last_opening_ = make_ref<Opening>(Mark{});
   Ref<const Snapshot> snapshot_;
   std::int64_t since_snapshot_ = 0;
+  Charge held_;  // for what the state keeps alive
   Mark first_;
 
   // Guarded by the lock.

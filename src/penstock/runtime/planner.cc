@@ -23,6 +23,7 @@ struct PlannedPart {
   Stage* stage;
   // Where to restore the output of this part.
   Mark mark;
+  bool last = true;  // of the parts of its node
 };
 
 /// Emits the indices of a chain, for sequencers that permute positions.
@@ -223,6 +224,7 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
       std::make_unique<SequencerPipe>(run_, at.part.sequencer, at.stage);
   pipe->out.limit = limit;
   pipe->bounded = limit != kUnlimited;
+  pipe->last = at.last;
   std::vector<Spec> specs;
   if (traits.num_inputs == 1) {
     specs.push_back(at.node->inputs.empty() ? Spec()
@@ -303,9 +305,9 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       nodes.back()->op->lower().front().source) {
     base = nodes.size() - 1;
   }
-  for (std::size_t i = nodes.size(); i-- > 0;) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i]->indexed && nodes[i]->op->indexed()->needs_random_access()) {
-      // Everything below the lowest one is read by index.
+      // Everything below the one nearest the consumer is read by index.
       base = i + 1;
       while (base + 1 < nodes.size() && flattens(*nodes[base])) ++base;
       break;
@@ -326,7 +328,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     Stage* stage = stage_of(node);
     std::vector<Part> lowered = node.op->lower();
     for (std::size_t k = lowered.size(); k-- > 0;) {
-      parts.push_back({std::move(lowered[k]), &node, stage, {}});
+      parts.push_back({std::move(lowered[k]), &node, stage, {},
+                       k + 1 == lowered.size()});
     }
   }
   if (base < nodes.size()) {
@@ -447,7 +450,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       PS_RETURN_IF_ERROR(close_segment());
     }
     SegmentPipe* segment = open_segment();
-    segment->links.push_back({at.part.transform, traits, at.stage});
+    segment->links.push_back(
+        {at.part.transform, traits, at.stage, at.last});
     segment->user_code |= traits.user_code;
     segment->out.limit = limits[i];
     if (capped) segment->cap = traits.max_parallel;

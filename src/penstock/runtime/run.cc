@@ -1,12 +1,28 @@
 #include "penstock/runtime/run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "penstock/runtime/pipe.h"
 
 namespace penstock {
+namespace {
+
+// Of the code that this thread runs: 1 inside a function of an iterator, 2
+// inside a function of an iterator that such a function made, and so on.
+thread_local int t_depth = 0;
+
+struct DepthScope {
+  explicit DepthScope(int depth) : outer(std::exchange(t_depth, depth)) {}
+  ~DepthScope() { t_depth = outer; }
+  DepthScope(const DepthScope&) = delete;
+  DepthScope& operator=(const DepthScope&) = delete;
+  const int outer;
+};
+
+}  // namespace
 
 Run::Run(RunConfig config)
     : config_(std::move(config)),
@@ -79,7 +95,12 @@ bool Run::claim(ClaimKind kind, Work& work) {
   return true;
 }
 
-void Run::execute(Work& work) { work.pipe->run(work); }
+int Run::current_depth() { return t_depth; }
+
+void Run::execute(Work& work) {
+  const DepthScope depth(config_.depth + 1);
+  work.pipe->run(work);
+}
 
 void Run::complete(Work& work) {
   bool wake = false;

@@ -102,6 +102,8 @@ struct RunConfig {
   bool fuse = true;
   std::int64_t max_block_rows = 1 << 20;
   ErrorPolicy on_error;
+  /// Iterators around this one: it was made by a function of the innermost.
+  int depth = 0;
 };
 
 class Run : public std::enable_shared_from_this<Run> {
@@ -115,6 +117,8 @@ class Run : public std::enable_shared_from_this<Run> {
   /// Under the lock. False when there is nothing to do now.
   bool claim(ClaimKind kind, Work& work);
   void execute(Work& work);
+  /// How many runs the calling thread works for, each inside the next.
+  static int current_depth();
   void complete(Work& work);
   /// Whether claim() would find something.
   bool has_work(ClaimKind kind);

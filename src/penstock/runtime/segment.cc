@@ -1,5 +1,6 @@
 // Segments: claims of consecutive rows, executed by any worker.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/memory/placement.h"
@@ -609,7 +610,7 @@ void SegmentPipe::complete(Work& work) {
     learn_row_shape(work.output.parts.front().block());
   }
   const std::int64_t elapsed = work.finished - work.started;
-  total_ns_ += elapsed;
+  unshared_ns_ += elapsed;
   if (chain && chain->base_stage != nullptr) {
     StageStats& stats = chain->base_stage->stats;
     stats.elements += work.input_rows;
@@ -620,24 +621,22 @@ void SegmentPipe::complete(Work& work) {
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     StageStats& stats = links[i].stage->stats;
-    stats.elements += work.rows_out[i];
+    if (links[i].last) stats.elements += work.rows_out[i];
     ++stats.blocks;
     stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
   }
-  if (work.sample) {
-    sampled_ns_ += elapsed;
-    if (chain) chain->base_stage->stats.busy_ns += work.stage_ns[0];
-    for (std::size_t i = 0; i < links.size(); ++i) {
-      StageStats& stats = links[i].stage->stats;
-      stats.busy_ns += work.stage_ns[i + 1];
-      if (elapsed > 0 && work.cpu_ns >= 0) {
-        stats.cpu_ns += work.cpu_ns * work.stage_ns[i + 1] / elapsed;
-        ++stats.cpu_samples;
-      }
+  if (work.sample && elapsed > 0) {
+    shares_.clear();
+    for (const std::int64_t ns : work.stage_ns) {
+      shares_.push_back(static_cast<double>(ns) / static_cast<double>(elapsed));
     }
+    cpu_share_ =
+        static_cast<double>(work.cpu_ns) / static_cast<double>(elapsed);
+    for (const Link& link : links) ++link.stage->stats.cpu_samples;
+    share_time();
   }
   if (!links.empty()) {
-    links.back().stage->stats.bytes += work.bytes;
+    if (links.back().last) links.back().stage->stats.bytes += work.bytes;
     links.back().stage->stats.errors += work.errors;
   } else if (chain) {
     chain->base_stage->stats.bytes += work.bytes;
@@ -646,6 +645,21 @@ void SegmentPipe::complete(Work& work) {
   const bool overtake = !ordered && scripted_pending_ == 0;
   if (work.slot->scripted) --scripted_pending_;
   out.fill(work.slot, std::move(work.output), work.finished, overtake);
+}
+
+// The time of all blocks since the last sample, split between the stages as the
+// sample was.
+void SegmentPipe::share_time() const {
+  const auto ns = static_cast<double>(std::exchange(unshared_ns_, 0));
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    Stage* stage = i > 0 ? links[i - 1].stage
+                   : chain ? chain->base_stage
+                           : nullptr;
+    if (stage == nullptr) continue;
+    const double busy = ns * shares_[i];
+    stage->stats.busy_ns += static_cast<std::int64_t>(busy);
+    stage->stats.cpu_ns += static_cast<std::int64_t>(busy * cpu_share_);
+  }
 }
 
 void SegmentPipe::grow_width(int blocked_calls) {
@@ -708,17 +722,12 @@ void SegmentPipe::tune(std::int64_t now) {
 void SegmentPipe::collect_stats(std::vector<PipeStats>& stats,
                                 std::int64_t now) const {
   if (input) input->collect_stats(stats, now);
-  // Times of stages are sampled; scale them to the time of all blocks.
-  const double scale = sampled_ns_ > 0 ? static_cast<double>(total_ns_) /
-                                             static_cast<double>(sampled_ns_)
-                                       : 1.0;
-  const auto scaled = [&](Stage* stage) {
-    stage->stats.parallelism = active;
-    stage->stats.blocking = blocking;
-    stage->stats.width = blocking ? width : cap;
-    (void)scale;
-  };
-  for (const Link& link : links) scaled(link.stage);
+  if (!shares_.empty()) share_time();
+  for (const Link& link : links) {
+    link.stage->stats.parallelism = active;
+    link.stage->stats.blocking = blocking;
+    link.stage->stats.width = blocking ? width : cap;
+  }
   PipeStats pipe;
   pipe.stages = label();
   std::int64_t waits[4] = {waits_[0], waits_[1], waits_[2], waits_[3]};

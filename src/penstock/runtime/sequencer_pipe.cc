@@ -184,7 +184,11 @@ class PipeSnapshot final : public SnapshotWriter {
 
 SequencerPipe::SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op,
                              Stage* stage)
-    : Pipe(run), op_(std::move(op)), traits_(op_->traits()), stage_(stage) {}
+    : Pipe(run),
+      op_(std::move(op)),
+      traits_(op_->traits()),
+      stage_(stage),
+      held_(&run.account(), 0) {}
 
 SequencerPipe::~SequencerPipe() = default;
 
@@ -375,6 +379,7 @@ void SequencerPipe::complete(Work& work) {
     if (pipes_[i]) run_.retire(std::move(pipes_[i]));
   }
   closed_.clear();
+  held_.resize(op_->held_bytes(*state_));
   if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
     // Bytes that only this stage could let go, and it wants more of them.
     const std::int64_t held = op_->held_bytes(*state_) + inbox_bytes();
@@ -398,11 +403,11 @@ void SequencerPipe::complete(Work& work) {
   StageStats& stats = stage_->stats;
   ++stats.blocks;
   stats.busy_ns += work.finished - work.started;
-  stats.bytes += work.bytes;
+  if (last) stats.bytes += work.bytes;
   stats.errors += work.errors;
   stats.max_parallelism = 1;
   for (Item& item : work.emitted) {
-    stats.elements += item.size;
+    if (last) stats.elements += item.size;
     const SlotRef slot = out.append(item.size);
     out.fill(slot, std::move(item), work.finished);
   }
@@ -427,6 +432,7 @@ void SequencerPipe::complete(Work& work) {
     inputs_.clear();
     pipes_.clear();
     state_.reset();
+    held_.reset();
   }
 }
 

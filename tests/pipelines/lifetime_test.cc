@@ -1,0 +1,218 @@
+// Cancel, close, exit and fork, with user calls under way.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "penstock/penstock.h"
+#include "penstock/runtime/cpu_budget.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct Gate {
+  std::atomic<int> inside{0};
+  std::atomic<int> started{0};
+  std::atomic<bool> open{false};
+
+  std::int64_t pass(std::int64_t x) {
+    ++started;
+    ++inside;
+    while (!open) std::this_thread::sleep_for(milliseconds(1));
+    --inside;
+    return x;
+  }
+  void wait_for_calls(int n) const {
+    while (inside < n) std::this_thread::sleep_for(milliseconds(1));
+  }
+};
+
+int threads_of_process() {
+  namespace fs = std::filesystem;
+  return static_cast<int>(std::distance(fs::directory_iterator("/proc/self/task"),
+                                        fs::directory_iterator()));
+}
+
+TEST(Lifetime, CancelReturnsAtOnceWhileACallRuns) {
+  Gate gate;
+  Iterator it =
+      Dataset::range(10).map([&](std::int64_t x) { return gate.pass(x); })
+          .iterator();
+  StatusOr<std::optional<Element>> got;
+  std::thread consumer([&] { got = it.try_next(); });
+  gate.wait_for_calls(1);
+  const auto start = steady_clock::now();
+  it.cancel();
+  consumer.join();
+  EXPECT_LT(steady_clock::now() - start, milliseconds(500));
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.status().code(), StatusCode::kCancelled);
+  EXPECT_GE(gate.inside, 1) << "the call still runs";
+  gate.open = true;
+}
+
+TEST(Lifetime, CloseWaitsForRunningCallsAndNoneStartsAfterwards) {
+  Gate gate;
+  std::atomic<bool> closed{false};
+  auto it = std::make_unique<Iterator>(
+      Dataset::range(1000)
+          .map([&](std::int64_t x) {
+            EXPECT_FALSE(closed) << "a call after close()";
+            return gate.pass(x);
+          })
+          .iterator());
+  gate.wait_for_calls(1);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    gate.open = true;
+  });
+  it->close();
+  EXPECT_TRUE(gate.open) << "close() did not wait";
+  EXPECT_EQ(gate.inside, 0);
+  closed = true;
+  const int started = gate.started;
+  opener.join();
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(gate.started, started);
+}
+
+TEST(Lifetime, TheDestructorWaitsLikeClose) {
+  for (int round = 0; round < 20; ++round) {
+    // What the function refers to lives on this stack frame.
+    std::atomic<int> inside{0};
+    {
+      Iterator it = Dataset::range(1000)
+                        .map([&](std::int64_t x) {
+                          ++inside;
+                          std::this_thread::sleep_for(milliseconds(1));
+                          --inside;
+                          return x;
+                        })
+                        .iterator();
+      (void)it.next();
+    }
+    ASSERT_EQ(inside, 0);
+  }
+}
+
+TEST(Lifetime, CloseFromAnotherThreadEndsAWaitingNext) {
+  Gate gate;
+  Iterator it =
+      Dataset::range(10).map([&](std::int64_t x) { return gate.pass(x); })
+          .iterator();
+  std::thread consumer([&] { EXPECT_FALSE(it.try_next().ok()); });
+  gate.wait_for_calls(1);
+  std::thread closer([&] { it.close(); });
+  std::this_thread::sleep_for(milliseconds(20));
+  gate.open = true;
+  closer.join();
+  consumer.join();
+}
+
+TEST(Lifetime, NoThreadBeyondTheBaseWorkersRemains) {
+  {
+    // Twenty blocking calls at once need as many threads.
+    std::vector<Element> all =
+        Dataset::range(200)
+            .map([](std::int64_t x) {
+              std::this_thread::sleep_for(milliseconds(5));
+              return x;
+            })
+            .to_list();
+    EXPECT_EQ(all.size(), 200U);
+  }
+  // Main thread, monitor, base workers.
+  const int base = 2 + detect_cpu_budget();
+  const auto until = steady_clock::now() + std::chrono::seconds(10);
+  while (threads_of_process() > base && steady_clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_LE(threads_of_process(), base);
+}
+
+TEST(LifetimeDeathTest, TheProcessMayExitWhileIteratorsLive) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        // Never destroyed, at work when the process ends.
+        auto* busy = new Iterator(Dataset::range(1'000'000)
+                                      .repeat()
+                                      .shuffle(1000, 1)
+                                      .map([](std::int64_t x) { return x + 1; })
+                                      .iterator());
+        auto* asleep = new Iterator(Dataset::range(100)
+                                        .map([](std::int64_t x) {
+                                          std::this_thread::sleep_for(
+                                              milliseconds(10));
+                                          return x;
+                                        })
+                                        .iterator());
+        (void)busy->next();
+        (void)asleep->next();
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST(LifetimeDeathTest, AStaticIteratorMayOutliveMain) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        static Iterator it =
+            Dataset::range(1'000'000).map([](std::int64_t x) { return x; })
+                .iterator();
+        (void)it.next();
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST(LifetimeDeathTest, AfterAForkTheOldIteratorFailsAndANewOneWorks) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        const Dataset dataset =
+            Dataset::range(100000).map([](std::int64_t x) { return x * 2; });
+        Iterator old = dataset.iterator();
+        (void)old.next();
+        const pid_t child = fork();
+        if (child == 0) {
+          alarm(15);
+          // What had been handed over already may still be read.
+          StatusOr<std::optional<Element>> got;
+          for (int i = 0; i < 200000; ++i) {
+            got = old.try_next();
+            if (!got.ok()) break;
+          }
+          if (got.ok()) _exit(1);
+          if (got.status().message().find("fork") == absl::string_view::npos) {
+            _exit(2);
+          }
+          if (dataset.take(1000).to_list().size() != 1000) _exit(3);
+          old.close();
+          _exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (!WIFEXITED(status)) std::exit(100 + WTERMSIG(status));
+        if (WEXITSTATUS(status) != 0) std::exit(WEXITSTATUS(status));
+        // The parent's goes on.
+        std::int64_t n = 1;
+        while (old.next()) ++n;
+        std::exit(n == 100000 ? 0 : 50);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace penstock

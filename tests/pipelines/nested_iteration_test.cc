@@ -1,0 +1,96 @@
+// A user function that itself iterates a dataset.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+// The sum of 0..n-1 over a dataset whose function iterates one, `depth` deep.
+std::int64_t nested_sum(int depth, int cpu_budget) {
+  Dataset dataset = Dataset::range(3);
+  if (depth > 0) {
+    dataset = dataset.map([depth, cpu_budget](std::int64_t) {
+      return nested_sum(depth - 1, cpu_budget);
+    });
+  }
+  std::int64_t sum = 0;
+  for (const Element& e : dataset.with_options({.cpu_budget = cpu_budget})) {
+    sum += e[0].value<std::int64_t>();
+  }
+  return sum;
+}
+
+TEST(NestedIteration, WorksThreeDeep) {
+  for (const int budget : {1, 2, 8}) {
+    EXPECT_EQ(nested_sum(3, budget), 27 * 3) << budget;
+  }
+}
+
+TEST(NestedIteration, InManyElementsAtOnceDoesNotDeadlock) {
+  for (const int budget : {1, 2, 8}) {
+    const Dataset dataset =
+        Dataset::range(60)
+            .map([](std::int64_t x) {
+              std::int64_t sum = 0;
+              for (const Element& e : Dataset::range(20).map(
+                       [](std::int64_t y) { return y + 1; })) {
+                sum += e[0].value<std::int64_t>();
+              }
+              return sum + x;
+            })
+            .with_options({.cpu_budget = budget});
+    std::int64_t i = 0;
+    for (const Element& e : dataset) {
+      ASSERT_EQ(e[0].value<std::int64_t>(), 210 + i++);
+    }
+    EXPECT_EQ(i, 60);
+  }
+}
+
+TEST(NestedIteration, TooDeepIsAnErrorNotADeadlock) {
+  try {
+    (void)nested_sum(9, 1);
+    FAIL() << "nested ten deep without an error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("nested"), std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(NestedIteration, OfAnIteratorMadeOutside) {
+  Iterator outside = Dataset::range(1000).iterator();
+  const Dataset dataset = Dataset::range(30).map([&outside](std::int64_t) {
+    return outside.next().value()[0].value<std::int64_t>();
+  });
+  std::vector<std::int64_t> got;
+  for (const Element& e : dataset) got.push_back(e[0].value<std::int64_t>());
+  std::sort(got.begin(), got.end());
+  std::vector<std::int64_t> wanted(30);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  EXPECT_EQ(got, wanted);
+}
+
+TEST(NestedIteration, ErrorsInsideAreErrorsOutside) {
+  const Dataset inner =
+      Dataset::range(3).map([](std::int64_t x) -> StatusOr<std::int64_t> {
+        if (x == 1) return absl::DataLossError("inner trouble");
+        return x;
+      });
+  const Dataset dataset = Dataset::range(2).map([inner](std::int64_t x) {
+    if (x == 1) (void)inner.to_list();
+    return x;
+  });
+  Iterator it = dataset.iterator();
+  EXPECT_TRUE(it.try_next().ok());
+  const auto failed = it.try_next();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.status().message().find("inner trouble"),
+            absl::string_view::npos);
+  EXPECT_FALSE(it.next().has_value());
+}
+
+}  // namespace
+}  // namespace penstock

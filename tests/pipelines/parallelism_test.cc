@@ -1,0 +1,221 @@
+// How many calls run at once, and how far ahead of the consumer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Counts calls, and how many of them run at once.
+struct Calls {
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  std::atomic<int> started{0};
+
+  void begin() {
+    started.fetch_add(1);
+    const int now = running.fetch_add(1) + 1;
+    int seen = most.load();
+    while (now > seen && !most.compare_exchange_weak(seen, now)) {
+    }
+  }
+  void end() { running.fetch_sub(1); }
+  void sleep(milliseconds time) {
+    begin();
+    std::this_thread::sleep_for(time);
+    end();
+  }
+};
+
+std::vector<std::int64_t> values(const Dataset& dataset) {
+  std::vector<std::int64_t> out;
+  for (const Element& e : dataset) out.push_back(e[0].value<std::int64_t>());
+  return out;
+}
+
+std::vector<std::int64_t> count_to(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 0; i < n; ++i) out.push_back(i);
+  return out;
+}
+
+Dataset sleeping(Calls& calls, std::int64_t n, milliseconds time,
+                 MapOptions options = {}) {
+  return Dataset::range(n).map(
+      [&calls, time](std::int64_t x) {
+        calls.sleep(time);
+        return x;
+      },
+      std::move(options));
+}
+
+TEST(Parallelism, AnExplicitWidthIsObeyedExactly) {
+  for (const int width : {2, 3, 7}) {
+    Calls calls;
+    const Dataset dataset = sleeping(calls, 10 * width, milliseconds(8),
+                                     {.num_parallel_calls = width});
+    EXPECT_EQ(values(dataset), count_to(10 * width));
+    EXPECT_EQ(calls.most, width);
+    EXPECT_EQ(calls.started, 10 * width);
+  }
+}
+
+TEST(Parallelism, OneIsSerialAlsoWithManyWorkers) {
+  Calls calls;
+  const Dataset dataset =
+      sleeping(calls, 20, milliseconds(7), {.num_parallel_calls = 1})
+          .with_options({.cpu_budget = 8});
+  EXPECT_EQ(values(dataset), count_to(20));
+  EXPECT_EQ(calls.most, 1);
+}
+
+TEST(Parallelism, TwoCappedStagesAreEachObeyed) {
+  Calls first;
+  Calls second;
+  const Dataset dataset =
+      sleeping(first, 30, milliseconds(6), {.num_parallel_calls = 3})
+          .map(
+              [&second](std::int64_t x) {
+                second.sleep(milliseconds(6));
+                return x;
+              },
+              {.num_parallel_calls = 2});
+  EXPECT_EQ(values(dataset), count_to(30));
+  EXPECT_EQ(first.most, 3);
+  EXPECT_EQ(second.most, 2);
+}
+
+TEST(Parallelism, CpuBudgetOfOneRunsOneComputingCallAtOnce) {
+  Calls calls;
+  const Dataset dataset =
+      Dataset::range(200)
+          .map([&calls](std::int64_t x) {
+            calls.begin();
+            const auto until = steady_clock::now() + std::chrono::microseconds(200);
+            while (steady_clock::now() < until) {
+            }
+            calls.end();
+            return x;
+          })
+          .with_options({.cpu_budget = 1});
+  EXPECT_EQ(values(dataset), count_to(200));
+  EXPECT_EQ(calls.most, 1);
+}
+
+TEST(Parallelism, BlockingCallsOverlap) {
+  Calls calls;
+  const auto start = steady_clock::now();
+  EXPECT_EQ(values(sleeping(calls, 100, milliseconds(10))), count_to(100));
+  // Serially it takes a second.
+  EXPECT_LT(steady_clock::now() - start, milliseconds(600));
+  EXPECT_GE(calls.most, 4);
+  EXPECT_EQ(calls.started, 100);
+}
+
+TEST(Parallelism, OutOfOrderGivesEachElementOnceAndMayOvertake) {
+  Calls calls;
+  const Dataset dataset = Dataset::range(40).map(
+      [&calls](std::int64_t x) {
+        calls.sleep(milliseconds(x == 0 ? 300 : 8));
+        return x;
+      },
+      {.num_parallel_calls = 4, .deterministic = false});
+  std::vector<std::int64_t> got = values(dataset);
+  EXPECT_NE(got.front(), 0) << "the slow first element held up the rest";
+  std::sort(got.begin(), got.end());
+  EXPECT_EQ(got, count_to(40));
+  EXPECT_EQ(calls.started, 40);
+}
+
+TEST(Parallelism, InOrderResultsDoNotWaitForTheHeadToBeComputed) {
+  // While the first call sleeps, the others go on.
+  Calls calls;
+  const Dataset dataset = Dataset::range(40).map(
+      [&calls](std::int64_t x) {
+        calls.sleep(milliseconds(x == 0 ? 200 : 8));
+        return x;
+      },
+      {.num_parallel_calls = 2});
+  const auto start = steady_clock::now();
+  EXPECT_EQ(values(dataset), count_to(40));
+  // One lane sleeps 200 ms, the other has done 25 of the rest by then; taking
+  // turns with the head would need 520 ms.
+  EXPECT_LT(steady_clock::now() - start, milliseconds(480));
+}
+
+TEST(Prefetch, ZeroStartsNoCallAfterNextHasReturned) {
+  Calls calls;
+  const Dataset dataset = sleeping(calls, 20, milliseconds(1)).prefetch(0);
+  Iterator it = dataset.iterator();
+  std::this_thread::sleep_for(milliseconds(30));
+  EXPECT_EQ(calls.started, 0) << "before the first next()";
+  for (int i = 1; i <= 10; ++i) {
+    ASSERT_TRUE(it.next().has_value());
+    EXPECT_EQ(calls.started, i);
+    EXPECT_EQ(calls.running, 0);
+    std::this_thread::sleep_for(milliseconds(i % 3 == 0 ? 20 : 0));
+    EXPECT_EQ(calls.started, i);
+  }
+}
+
+TEST(Prefetch, ZeroHoldsBehindABatchToo) {
+  Calls calls;
+  const Dataset dataset =
+      sleeping(calls, 40, milliseconds(0)).batch(4).prefetch(0);
+  Iterator it = dataset.iterator();
+  for (int i = 1; i <= 5; ++i) {
+    ASSERT_TRUE(it.next().has_value());
+    std::this_thread::sleep_for(milliseconds(10));
+    EXPECT_EQ(calls.started, 4 * i);
+  }
+}
+
+TEST(Prefetch, NBoundsTheCallsAheadOfTheConsumer) {
+  for (const int n : {1, 2, 5}) {
+    Calls calls;
+    const Dataset dataset = sleeping(calls, 60, milliseconds(0)).prefetch(n);
+    Iterator it = dataset.iterator();
+    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_LE(calls.started, n) << "before the first next()";
+    for (int i = 1; i <= 20; ++i) {
+      ASSERT_TRUE(it.next().has_value());
+      if (i % 5 == 0) std::this_thread::sleep_for(milliseconds(15));
+      EXPECT_LE(calls.started, i + n);
+      if (i % 5 == 0) EXPECT_EQ(calls.started, i + n) << "it works ahead";
+    }
+  }
+}
+
+TEST(Prefetch, NAddsTheWidthOfACappedMap) {
+  Calls calls;
+  const Dataset dataset =
+      sleeping(calls, 100, milliseconds(2), {.num_parallel_calls = 3})
+          .prefetch(2);
+  Iterator it = dataset.iterator();
+  for (int i = 1; i <= 30; ++i) {
+    ASSERT_TRUE(it.next().has_value());
+    EXPECT_LE(calls.started, i + 2 + 3);
+  }
+}
+
+TEST(Prefetch, WithoutItTheOutputRunsAhead) {
+  Calls calls;
+  Iterator it = sleeping(calls, 50, milliseconds(0)).iterator();
+  ASSERT_TRUE(it.next().has_value());
+  const auto until = steady_clock::now() + std::chrono::seconds(5);
+  while (calls.started < 50 && steady_clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(calls.started, 50);
+}
+
+}  // namespace
+}  // namespace penstock

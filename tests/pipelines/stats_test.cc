@@ -1,0 +1,136 @@
+// The counters against truth that the test planted.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "penstock/penstock.h"
+#include "tests/support/outcome.h"
+
+namespace penstock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+const StageStats& stage(const IteratorStats& stats, const std::string& name) {
+  for (const StageStats& s : stats.stages) {
+    if (s.stage == name) return s;
+  }
+  throw std::out_of_range(absl::StrCat(name, " is not in\n", stats.to_string()));
+}
+
+IteratorStats stats_of(const Dataset& dataset) {
+  Iterator it = dataset.iterator();
+  (void)take_some(it, 1'000'000);
+  return it.stats();
+}
+
+TEST(Stats, CountElementsExactly) {
+  const IteratorStats stats =
+      stats_of(Dataset::range(1000)
+                   .map([](std::int64_t x) { return x; })
+                   .filter([](std::int64_t x) { return x % 4 == 0; })
+                   .batch(10));
+  EXPECT_EQ(stage(stats, "range#0").elements, 1000);
+  EXPECT_EQ(stage(stats, "map#1").elements, 1000);
+  EXPECT_EQ(stage(stats, "filter#2").elements, 250);
+  EXPECT_EQ(stage(stats, "batch#3").elements, 25);
+  EXPECT_EQ(stats.elements, 25);
+}
+
+TEST(Stats, CountErrorsWhereTheyHappen) {
+  const IteratorStats stats = stats_of(
+      Dataset::range(100)
+          .map([](std::int64_t x) -> StatusOr<std::int64_t> {
+            if (x % 10 == 3) return absl::DataLossError("no");
+            return x;
+          })
+          .skip(0));
+  EXPECT_EQ(stage(stats, "map#1").errors, 10);
+}
+
+TEST(Stats, BusyTimeIsTheTimeSpentInTheStage) {
+  const IteratorStats stats =
+      stats_of(Dataset::range(40).map(
+          [](std::int64_t x) {
+            std::this_thread::sleep_for(milliseconds(5));
+            return x;
+          },
+          {.num_parallel_calls = 2}));
+  const double ms =
+      static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
+  EXPECT_GE(ms, 40 * 5.0 * 0.9);
+  EXPECT_LE(ms, 40 * 5.0 * 3) << "sleeps are longer on a busy machine, not 3x";
+  EXPECT_EQ(stage(stats, "map#1").max_parallelism, 2);
+  EXPECT_LT(stage(stats, "range#0").busy_ns, milliseconds(50).count() * 1000000);
+}
+
+TEST(Stats, BusyTimeOfShortBlocksIsEstimated) {
+  // 20 us each: blocks far below a millisecond, which are sampled.
+  const auto spin = [](std::int64_t x) {
+    const auto until =
+        std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    return x;
+  };
+  const IteratorStats stats =
+      stats_of(Dataset::range(5000).map(spin).with_options({.cpu_budget = 1}));
+  const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
+  EXPECT_GE(ms, 100 * 0.7);
+  EXPECT_LE(ms, 100 * 4);
+}
+
+TEST(Stats, ConsumerWaitAndThinkTimeAreToldApart) {
+  const Dataset slow = Dataset::range(10).map(
+      [](std::int64_t x) {
+        std::this_thread::sleep_for(milliseconds(10));
+        return x;
+      },
+      {.num_parallel_calls = 1});
+  IteratorStats stats = stats_of(slow);
+  EXPECT_GE(stats.consumer_wait_ns, milliseconds(80).count() * 1000000);
+  EXPECT_LT(stats.consumer_think_ns, milliseconds(50).count() * 1000000);
+
+  Iterator it = Dataset::range(10).prefetch(1).iterator();
+  while (it.next()) std::this_thread::sleep_for(milliseconds(10));
+  stats = it.stats();
+  EXPECT_GE(stats.consumer_think_ns, milliseconds(90).count() * 1000000);
+  EXPECT_LT(stats.consumer_wait_ns, milliseconds(60).count() * 1000000);
+}
+
+TEST(Stats, StayAfterClose) {
+  Iterator it = Dataset::range(100).map([](std::int64_t x) { return x; })
+                    .iterator();
+  (void)take_some(it, 1000);
+  it.close();
+  EXPECT_EQ(it.stats().elements, 100);
+  EXPECT_EQ(stage(it.stats(), "map#1").elements, 100);
+}
+
+TEST(Stats, TellWhyAStageRunsWider) {
+  const IteratorStats stats =
+      stats_of(Dataset::range(60).map([](std::int64_t x) {
+        std::this_thread::sleep_for(milliseconds(15));
+        return x;
+      }));
+  EXPECT_TRUE(stage(stats, "map#1").blocking);
+  ASSERT_FALSE(stats.decisions.empty());
+  for (const Decision& d : stats.decisions) {
+    EXPECT_FALSE(d.reason.empty()) << d.what;
+  }
+}
+
+TEST(Stats, MemoryPeakAndBudgetAreReported) {
+  const IteratorStats stats = stats_of(
+      Dataset::range(100)
+          .map([](std::int64_t) { return std::vector<float>(1000); })
+          .with_options({.cpu_budget = 3, .memory_budget = 1 << 20}));
+  EXPECT_GE(stats.bytes_peak, 4000);
+  EXPECT_LE(stats.bytes_peak, (1 << 20) + 4000);
+  EXPECT_EQ(stats.memory_budget, 1 << 20);
+  EXPECT_EQ(stats.cpu_budget, 3);
+}
+
+}  // namespace
+}  // namespace penstock::testing
