@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "penstock/ops/batch/batch.h"
+#include "penstock/ops/bucket_by_sequence_length/bucket_by_sequence_length.h"
+#include "penstock/ops/choose_from_datasets/choose_from_datasets.h"
 #include "penstock/ops/concatenate/concatenate.h"
 #include "penstock/ops/counter/counter.h"
 #include "penstock/ops/enumerate/enumerate.h"
@@ -16,6 +18,7 @@
 #include "penstock/ops/from_source/sequential.h"
 #include "penstock/ops/from_tensor_slices/from_tensor_slices.h"
 #include "penstock/ops/from_tensors/from_tensors.h"
+#include "penstock/ops/group_by_window/group_by_window.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/interleave/interleave.h"
 #include "penstock/ops/load/load.h"
@@ -25,7 +28,9 @@
 #include "penstock/ops/random/random.h"
 #include "penstock/ops/range/range.h"
 #include "penstock/ops/rebatch/rebatch.h"
+#include "penstock/ops/rejection_resample/rejection_resample.h"
 #include "penstock/ops/repeat/repeat.h"
+#include "penstock/ops/sample_from_datasets/sample_from_datasets.h"
 #include "penstock/ops/scan/scan.h"
 #include "penstock/ops/shard/shard.h"
 #include "penstock/ops/skip/skip.h"
@@ -166,6 +171,63 @@ Dataset Dataset::interleave_function(DatasetFunctionRef fn,
                            {options.cycle_length, options.block_length,
                             options.num_parallel_calls, options.deterministic}),
       {node_}, options.name);
+}
+
+Dataset Dataset::group_by_window_function(
+    FunctionRef key, DatasetFunctionRef reduce,
+    const GroupByWindowOptions& options) const {
+  ops::GroupByWindowOptions group;
+  group.window_size = options.window_size;
+  group.window_size_func = options.window_size_func;
+  return build(ops::make_group_by_window(std::move(key), std::move(reduce),
+                                         std::move(group)),
+               {node_}, options.name);
+}
+
+Dataset Dataset::bucket_function(FunctionRef length,
+                                 std::vector<std::int64_t> boundaries,
+                                 std::vector<std::int64_t> batch_sizes,
+                                 const BucketByLengthOptions& options) const {
+  return build(
+      ops::make_bucket_by_sequence_length(
+          std::move(length), node_->spec,
+          {std::move(boundaries), std::move(batch_sizes),
+           options.padded_shapes, options.padding_values,
+           options.pad_to_bucket_boundary, options.no_padding,
+           options.drop_remainder}),
+      {node_}, options.name);
+}
+
+Dataset Dataset::rejection_resample_function(
+    FunctionRef class_func, std::vector<double> target_dist,
+    const RejectionResampleOptions& options) const {
+  return build(
+      ops::make_rejection_resample(
+          std::move(class_func),
+          {std::move(target_dist), options.initial_dist, options.seed}),
+      {node_}, options.name);
+}
+
+Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
+                                      SampleOptions options) {
+  std::vector<NodeRef> inputs;
+  for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
+  return build(ops::make_sample_from_datasets(
+                   datasets.size(),
+                   {std::move(options.weights), options.seed,
+                    options.stop_on_empty_dataset,
+                    options.rerandomize_each_iteration}),
+               std::move(inputs), options.name);
+}
+
+Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets,
+                                      const Dataset& choice,
+                                      ChooseOptions options) {
+  std::vector<NodeRef> inputs{choice.node()};
+  for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
+  return build(ops::make_choose_from_datasets(datasets.size(),
+                                              options.stop_on_empty_dataset),
+               std::move(inputs), options.name);
 }
 
 Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {

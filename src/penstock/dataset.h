@@ -112,6 +112,15 @@ struct InterleaveOptions {
   std::string name = "";
 };
 
+struct GroupByWindowOptions {
+  /// Elements of one window.
+  std::int64_t window_size = 0;
+  /// Or a size for each key; called once per key.
+  std::function<std::int64_t(std::int64_t)> window_size_func = nullptr;
+  Spec output_spec = {};
+  std::string name = "";
+};
+
 struct WindowOptions {
   /// Elements between the beginnings of two windows; unset: the size.
   std::optional<std::int64_t> shift = std::nullopt;
@@ -125,6 +134,42 @@ struct WindowOptions {
 struct ScanOptions {
   /// What the function gives out, when its type does not tell.
   Spec output_spec = {};
+  std::string name = "";
+};
+
+struct BucketByLengthOptions {
+  /// As padded_batch takes them.
+  std::vector<PartialShape> padded_shapes = {};
+  std::vector<Tensor> padding_values = {};
+  /// Pads open dimensions to the longest length of the bucket; an element too
+  /// long for the last boundary is an error.
+  bool pad_to_bucket_boundary = false;
+  bool no_padding = false;
+  bool drop_remainder = false;
+  std::string name = "";
+};
+
+struct SampleOptions {
+  /// One per dataset, in any unit; empty: all equal.
+  std::vector<double> weights = {};
+  std::optional<std::uint64_t> seed = std::nullopt;
+  /// True: the first dataset found at its end ends everything; otherwise it
+  /// leaves the draw.
+  bool stop_on_empty_dataset = false;
+  bool rerandomize_each_iteration = false;
+  std::string name = "";
+};
+
+struct ChooseOptions {
+  /// False: choices of a dataset that has ended are passed over.
+  bool stop_on_empty_dataset = true;
+  std::string name = "";
+};
+
+struct RejectionResampleOptions {
+  /// Share of each class in the input; empty: estimated while it runs.
+  std::vector<double> initial_dist = {};
+  std::optional<std::uint64_t> seed = std::nullopt;
   std::string name = "";
 };
 
@@ -205,6 +250,14 @@ class Dataset {
 
   /// What save() wrote at `path`; one element of each shard in turn.
   static Dataset load(const std::string& path, std::string name = "");
+  /// Each element from one of `datasets`, drawn at random.
+  static Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
+                                      SampleOptions options = {});
+  /// Elements of `datasets` in the order that `choice`, a dataset of int64
+  /// numbers, says. A number that names no dataset is an error in place.
+  static Dataset choose_from_datasets(const std::vector<Dataset>& datasets,
+                                      const Dataset& choice,
+                                      ChooseOptions options = {});
 
   // --- transformations ------------------------------------------------------
   template <class F>
@@ -233,6 +286,38 @@ class Dataset {
         detail::make_dataset_function(std::move(fn), options.output_spec,
                                       options.name),
         options);
+  }
+  /// Collects elements of equal key_fn(element) to windows; the elements of
+  /// reduce_fn(std::int64_t key, Dataset window) follow. What is left at the end
+  /// comes out in key order.
+  template <class K, class R>
+  Dataset group_by_window(K key_fn, R reduce_fn,
+                          GroupByWindowOptions options) const {
+    return group_by_window_function(
+        detail::make_function(std::move(key_fn), {}, options.name),
+        detail::make_dataset_function(std::move(reduce_fn),
+                                      options.output_spec, options.name),
+        options);
+  }
+  /// Batches of elements of similar length: bucket i takes lengths in
+  /// [boundaries[i - 1], boundaries[i]) and makes batches of batch_sizes[i].
+  template <class F>
+  Dataset bucket_by_sequence_length(F length_fn,
+                                    std::vector<std::int64_t> boundaries,
+                                    std::vector<std::int64_t> batch_sizes,
+                                    BucketByLengthOptions options = {}) const {
+    return bucket_function(
+        detail::make_function(std::move(length_fn), {}, options.name),
+        std::move(boundaries), std::move(batch_sizes), options);
+  }
+  /// (class, element), with elements dropped so that the classes that
+  /// `class_func` gives have the shares of `target_dist`.
+  template <class F>
+  Dataset rejection_resample(F class_func, std::vector<double> target_dist,
+                             RejectionResampleOptions options = {}) const {
+    return rejection_resample_function(
+        detail::make_function(std::move(class_func), {}, options.name),
+        std::move(target_dist), options);
   }
   Dataset batch(std::int64_t batch_size, BatchOptions options = {}) const;
   /// Elements padded to one shape and stacked. An element larger than its
@@ -363,6 +448,15 @@ class Dataset {
                         std::string identity,
                         const ScanOptions& options) const;
   Element reduce_function(Element state, const ReduceFunction& fn) const;
+  Dataset group_by_window_function(FunctionRef key, DatasetFunctionRef reduce,
+                                   const GroupByWindowOptions& options) const;
+  Dataset bucket_function(FunctionRef length,
+                          std::vector<std::int64_t> boundaries,
+                          std::vector<std::int64_t> batch_sizes,
+                          const BucketByLengthOptions& options) const;
+  Dataset rejection_resample_function(
+      FunctionRef class_func, std::vector<double> target_dist,
+      const RejectionResampleOptions& options) const;
 
  private:
   /// Throws unless a function of a state and an element can take these.

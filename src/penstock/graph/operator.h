@@ -239,6 +239,9 @@ struct SequencerTraits {
   bool user_code = false;
   /// Opens its input datasets itself (repeat), by Inputs::open().
   bool opens_inputs = false;
+  /// The number of an input becomes part of its elements' origins, which come
+  /// out as they are (sample_from_datasets).
+  bool own_paths = false;
   /// Only permutes rows: stages in front of it that map one to one may as
   /// well run behind it, so that it holds the cheapest form (a shuffle).
   bool permutes = false;

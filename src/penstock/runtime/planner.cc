@@ -243,9 +243,13 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
       }
       const std::string prefix =
           absl::StrCat(at.stage->info.to_string(), "[", i, "].");
+      const PathRef path =
+          traits.own_paths
+              ? OriginPath::extend(path_, OriginPath::Kind::kBranch, i)
+              : path_;
       PS_ASSIGN_OR_RETURN(
           std::unique_ptr<Pipe> branch,
-          ::penstock::plan(run_, input, prefix, epoch_, path_, mark,
+          ::penstock::plan(run_, input, prefix, epoch_, path, mark,
                            pipe->bounded));
       pipe->add_input(std::move(branch), mark);
       specs.push_back(input->spec);
