@@ -60,11 +60,12 @@ Dataset sleeping(Calls& calls, std::int64_t n, milliseconds time,
 TEST(Parallelism, AnExplicitWidthIsObeyedExactly) {
   for (const int width : {2, 3, 7}) {
     Calls calls;
-    const Dataset dataset = sleeping(calls, 10 * width, milliseconds(8),
+    // Long enough to be seen to block, also on a busy machine.
+    const Dataset dataset = sleeping(calls, 8 * width, milliseconds(40),
                                      {.num_parallel_calls = width});
-    EXPECT_EQ(values(dataset), count_to(10 * width));
+    EXPECT_EQ(values(dataset), count_to(8 * width));
     EXPECT_EQ(calls.most, width);
-    EXPECT_EQ(calls.started, 10 * width);
+    EXPECT_EQ(calls.started, 8 * width);
   }
 }
 
@@ -81,10 +82,10 @@ TEST(Parallelism, TwoCappedStagesAreEachObeyed) {
   Calls first;
   Calls second;
   const Dataset dataset =
-      sleeping(first, 30, milliseconds(6), {.num_parallel_calls = 3})
+      sleeping(first, 30, milliseconds(40), {.num_parallel_calls = 3})
           .map(
               [&second](std::int64_t x) {
-                second.sleep(milliseconds(6));
+                second.sleep(milliseconds(40));
                 return x;
               },
               {.num_parallel_calls = 2});

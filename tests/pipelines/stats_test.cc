@@ -78,7 +78,8 @@ TEST(Stats, BusyTimeOfShortBlocksIsEstimated) {
       stats_of(Dataset::range(5000).map(spin).with_options({.cpu_budget = 1}));
   const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
   EXPECT_GE(ms, 100 * 0.7);
-  EXPECT_LE(ms, 100 * 4);
+  // One worker cannot have been busy for longer than there was time.
+  EXPECT_LE(ms, static_cast<double>(stats.elapsed_ns) / 1e6);
 }
 
 TEST(Stats, ConsumerWaitAndThinkTimeAreToldApart) {
