@@ -8,21 +8,24 @@
 #
 # Tests read the number of simulated schedules and of random graphs from
 # PENSTOCK_SIM_SEEDS and PENSTOCK_RANDOM_GRAPH_SEEDS. A sanitizer slows them 5
-# to 20 times, so its stages take fewer. STAGES=tsan runs only that stage.
+# to 20 times, so its stages take fewer. CI runs the release stage, soak all
+# three; STAGES="release tsan" chooses.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case ${1:-ci} in
   ci)
-    seeds=2000 sanitized_seeds=100 timeout=300
+    seeds=2000 sanitized_seeds=100 timeout=900
+    default_stages="release"
     tsan_labels="unit contract" ;;
   soak)
     seeds=100000 sanitized_seeds=10000 timeout=36000
+    default_stages="release tsan asan"
     tsan_labels="unit contract pipeline fuzz" ;;
   *) echo "usage: tools/test.sh ci|soak" >&2; exit 2 ;;
 esac
 asan_labels="unit contract pipeline fuzz"
-stages=${STAGES:-release tsan asan}
+stages=${STAGES:-$default_stages}
 jobs=${JOBS:-$(nproc)}
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}

@@ -55,7 +55,10 @@ class State : public ContractTest {
     Iterator exhausted = c.make(saver).iterator(it.state_dict());
     EXPECT_FALSE(take_one(exhausted, none)) << none;
     EXPECT_FALSE(take_one(exhausted, none)) << none;
-    EXPECT_EQ(exhausted.state_dict(), it.state_dict());
+    // An unordered stage may note the same order in other pieces.
+    if (c.example->ordered) {
+      EXPECT_EQ(exhausted.state_dict(), it.state_dict());
+    }
   }
 };
 PENSTOCK_CONTRACT(State, all);

@@ -135,6 +135,8 @@ struct Step {
   Kind kind = Kind::kMore;
   int input = 0;
   std::int64_t rows = 1;
+  /// Call again for rows of this input too (it must take some then), or -1.
+  int also = -1;
 
   static Step more() { return {Kind::kMore, 0, 0}; }
   /// Call again when input `i` has a row more, or has ended. `rows` says how

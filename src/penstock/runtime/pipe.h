@@ -265,6 +265,10 @@ class SequencerPipe final : public Pipe {
     Mark next() const { return items.empty() ? tail : items.front().mark; }
   };
 
+  bool has_rows(int input) const {
+    return input >= 0 && pipes_[static_cast<std::size_t>(input)] != nullptr &&
+           pipes_[static_cast<std::size_t>(input)]->out.ready_rows() > 0;
+  }
   void refill(Input& input, std::int64_t wanted);
   std::int64_t inbox_bytes() const;
   Ref<const Snapshot> take_snapshot();

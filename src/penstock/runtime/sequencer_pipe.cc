@@ -255,7 +255,8 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
                                need_.kind == Step::Kind::kNeed &&
                                pipes_[needed] != nullptr &&
                                pipes_[needed]->out.ready_rows() == 0 &&
-                               !pipes_[needed]->exhausted();
+                               !pipes_[needed]->exhausted() &&
+                               !has_rows(need_.also);
   const bool may_run =
       kind == ClaimKind::kCpu ? run_.cpu_free()
                               : kind == ClaimKind::kHelp && !traits_.user_code;

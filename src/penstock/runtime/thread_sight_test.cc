@@ -44,7 +44,13 @@ TEST(ThreadSight, ComputingThreadIsRunnableWithOrWithoutACore) {
 
 TEST(ThreadSight, SleepingThreadIsNotRunnable) {
   const OtherThread sleeper(false);
-  EXPECT_FALSE(look_at_thread(sleeper.tid()).runnable);
+  // It may still be on its way to sleep.
+  bool asleep = false;
+  for (int i = 0; i < 1000 && !asleep; ++i) {
+    asleep = !look_at_thread(sleeper.tid()).runnable;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_TRUE(asleep);
 }
 
 TEST(ThreadSight, DelayNeverFalls) {

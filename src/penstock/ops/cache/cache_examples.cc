@@ -13,7 +13,8 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::range(6).map([](I64 x) { return x * x; }).cache();
              },
-         .model = [] { return scalars({0, 1, 4, 9, 16, 25}); }},
+         .model = [] { return scalars({0, 1, 4, 9, 16, 25}); },
+         .errors_once = false},
         {.name = "behind a filter, repeated",
          .make =
              [] {
@@ -22,18 +23,21 @@ PENSTOCK_EXAMPLES(
                    .cache()
                    .repeat(3);
              },
-         .model = [] { return scalars({1, 4, 7, 1, 4, 7, 1, 4, 7}); }},
+         .model = [] { return scalars({1, 4, 7, 1, 4, 7, 1, 4, 7}); },
+         .errors_once = false},
         {.name = "under a global shuffle",
          .make =
              [] {
                return Dataset::range(20).cache().shuffle(kGlobal, 4).repeat(2);
-             }},
+             },
+         .errors_once = false},
         {.name = "of a batch, behind a shuffle",
          .make =
              [] {
                return Dataset::range(20).shuffle(8, 1).batch(3).cache().repeat(
                    2);
-             }},
+             },
+         .errors_once = false},
         {.name = "with an element that fails",
          .make =
              [] {
@@ -44,7 +48,8 @@ PENSTOCK_EXAMPLES(
                    })
                    .cache()
                    .repeat(2);
-             }},
+             },
+         .errors_once = false},
     });
 
 }  // namespace

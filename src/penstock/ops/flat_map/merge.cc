@@ -185,8 +185,12 @@ class Merge final : public Sequencer {
     if (state.reading < state.read_to) return read_again(state, in);
     open_early(state, in);
     Emitter emitter(out);
-    const Step step = in_turn(state, in, out.room(), emitter);
+    Step step = in_turn(state, in, out.room(), emitter);
     emitter.flush();
+    // While one is waited for, further ones are opened as they come.
+    if (step.kind == Step::Kind::kNeed && state.queued < wanted(state)) {
+      step.also = 0;
+    }
     return step;
   }
 
@@ -344,16 +348,21 @@ class Merge final : public Sequencer {
   }
 
   /// Opens datasets whose turn is near, so that they run already.
-  void open_early(MergeState& state, Inputs& in) const {
+  /// Outer elements to have at hand beyond those with a slot.
+  std::int64_t wanted(const MergeState& state) const {
     const std::int64_t unused =
         options_.cycle_length - static_cast<std::int64_t>(state.used_slots);
-    const std::int64_t wanted = std::min(unused, kMaxOpenedEarly) + kSpare;
-    while (state.queued < wanted && pull(state, in)) {
+    return std::min(unused, kMaxOpenedEarly) + kSpare;
+  }
+
+  void open_early(MergeState& state, Inputs& in) const {
+    const std::int64_t enough = wanted(state);
+    while (state.queued < enough && pull(state, in)) {
     }
     state.scanned = std::max(state.scanned, state.next_number);
     const std::int64_t end =
-        state.next_number + std::min(wanted, state.queued);
-        for (const Chunk& chunk : state.chunks) {
+        state.next_number + std::min(enough, state.queued);
+    for (const Chunk& chunk : state.chunks) {
       const std::int64_t chunk_end = chunk.number + chunk.rows.size();
       for (; state.scanned < std::min(end, chunk_end); ++state.scanned) {
         const Outer outer(chunk.rows, state.scanned - chunk.number);
