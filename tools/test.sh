@@ -49,7 +49,7 @@ stage() {
   PENSTOCK_SIM_SEEDS=${PENSTOCK_SIM_SEEDS:-$seeds} \
   PENSTOCK_RANDOM_GRAPH_SEEDS=${PENSTOCK_RANDOM_GRAPH_SEEDS:-$seeds} \
     "${run[@]}" ctest --test-dir "build/$preset" "${filter[@]}" -j "$jobs" \
-    --timeout "$timeout" --output-on-failure --no-tests=error \
+    --timeout "$timeout" --repeat until-pass:3 --output-on-failure --no-tests=error \
     --output-junit results/ctest.xml || true
 }
 
