@@ -23,8 +23,7 @@ Dataset large(std::int64_t n, std::int64_t bytes) {
   });
 }
 
-// Open: fails on the integrated runtime (docs/next-steps.md).
-TEST(Memory, DISABLED_OneElementLargerThanTheBudgetNamesBothSizes) {
+TEST(Memory, OneElementLargerThanTheBudgetNamesBothSizes) {
   const Dataset dataset =
       Dataset::range(5)
           .map([](std::int64_t x) {

@@ -182,6 +182,7 @@ class SegmentPipe final : public Pipe {
   void learn(const Work& work);
   void account_wait(int reason, std::int64_t now);
   StatusOr<Block> materialize(Work& work);
+  void refuse_oversized(Block& block) const;
   void apply_links(Block block, Work& work, Item& output);
 
   // Memory of the batches behind that are being filled, by their number. Used

@@ -504,6 +504,39 @@ StatusOr<Block> SegmentPipe::materialize(Work& work) {
   return join_blocks(blocks);
 }
 
+// Elements that alone are larger than the budget become errors.
+void SegmentPipe::refuse_oversized(Block& block) const {
+  const std::int64_t budget = run_.config().memory_budget;
+  BlockBuilder builder;
+  bool any = false;
+  for (std::int64_t row = 0; row < block.size(); ++row) {
+    if (ErrorRef error = block.error_ref(row)) {
+      builder.add_error(std::move(error));
+      continue;
+    }
+    Element element = block.element(row);
+    const std::int64_t bytes = element.byte_size();
+    if (bytes <= budget) {
+      builder.add(std::move(element));
+      continue;
+    }
+    any = true;
+    auto error = std::make_shared<ElementError>();
+    error->status = absl::ResourceExhaustedError(
+        absl::StrCat("one element of ", bytes,
+                     " bytes is larger than memory_budget (", budget,
+                     " bytes)"));
+    error->stage = links.empty() ? label() : links.back().stage->label;
+    error->element = block.origins().at(row).to_string();
+    builder.add_error(std::move(error));
+  }
+  if (!any) return;
+  auto built = builder.finish();
+  if (!built.ok()) return;
+  built->set_origins(block.origins());
+  block = *std::move(built);
+}
+
 void SegmentPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
   work.started = clock.now();
@@ -562,15 +595,10 @@ void SegmentPipe::run(Work& work) {
   work.output.tag = 0;
   work.bytes = block.byte_size();
   work.errors = static_cast<std::int64_t>(block.errors().size());
-  if (block.size() == 1 && work.bytes > run_.config().memory_budget) {
-    auto error = std::make_shared<ElementError>();
-    error->status = absl::ResourceExhaustedError(absl::StrCat(
-        "one element of ", work.bytes, " bytes is larger than memory_budget (",
-        run_.config().memory_budget, " bytes)"));
-    error->stage = links.empty() ? label() : links.back().stage->label;
-    error->element = block.origins().at(0).to_string();
-    block = error_block(1, block.origins(), error);
-    work.bytes = 0;
+  if (work.bytes > run_.config().memory_budget) {
+    refuse_oversized(block);
+    work.bytes = block.byte_size();
+    work.errors = static_cast<std::int64_t>(block.errors().size());
   }
   work.reservation.resize(work.bytes);
   work.bytes += context.charged_bytes;
