@@ -33,8 +33,9 @@ class CountingScheduler final : public Scheduler {
   void add(std::shared_ptr<Run> run) override { under().add(std::move(run)); }
   void remove(Run* run) override { under().remove(run); }
   void notify(Run* run) override { under().notify(run); }
-  void wait(Run* run, const std::function<bool()>& done) override {
-    under().wait(run, done);
+  bool wait(Run* run, const std::function<bool()>& done,
+            std::int64_t timeout_ns) override {
+    return under().wait(run, done, timeout_ns);
   }
   void wake_waiters(Run* run) override { under().wake_waiters(run); }
   void user_code_begin(Run* run, void* stage) override {

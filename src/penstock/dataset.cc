@@ -40,6 +40,7 @@
 #include "penstock/ops/unique/unique.h"
 #include "penstock/ops/window/window.h"
 #include "penstock/ops/zip/zip.h"
+#include "penstock/runtime/iterator.h"
 
 namespace penstock {
 namespace {
@@ -53,6 +54,24 @@ Dataset build(OpOr op, std::vector<NodeRef> inputs, std::string name) {
 }
 
 }  // namespace
+
+Iterator::Iterator(std::unique_ptr<IteratorCore> core)
+    : core_(std::move(core)) {}
+Iterator::Iterator(Iterator&&) noexcept = default;
+Iterator& Iterator::operator=(Iterator&&) noexcept = default;
+Iterator::~Iterator() = default;
+
+std::string Iterator::state_dict() const { return core_->state_dict(); }
+IteratorStats Iterator::stats() const { return core_->stats(); }
+std::string Iterator::explain() const { return core_->explain(); }
+void Iterator::cancel() { core_->cancel(); }
+void Iterator::close() { core_->close(); }
+bool Iterator::close(std::chrono::nanoseconds timeout) {
+  return core_->close(timeout.count());
+}
+std::vector<std::string> Iterator::running_stages() const {
+  return core_->running_stages();
+}
 
 std::optional<Element> Iterator::next() {
   // Filled where the caller wants it: moving an element costs 10 ns.
@@ -77,6 +96,9 @@ StatusOr<std::optional<Element>> Iterator::try_next() {
   }
   return error->to_status();
 }
+
+Dataset::Dataset(NodeRef node)
+    : node_(std::move(node)), state_(std::make_shared<DatasetState>()) {}
 
 Dataset Dataset::range(std::int64_t stop) { return range(0, stop); }
 

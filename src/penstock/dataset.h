@@ -6,6 +6,7 @@
 // with the same elements however it runs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -22,18 +23,24 @@
 #include "penstock/memory/element.h"
 #include "penstock/ops/map/map.h"
 #include "penstock/ops/shuffle/shuffle.h"
-#include "penstock/runtime/iterator.h"
+#include "penstock/runtime/stats.h"
 #include "penstock/source.h"
 #include "penstock/typed_fold.h"
 #include "penstock/typed_function.h"
 
 namespace penstock {
 
+class IteratorCore;
+class Scheduler;
+struct DatasetState;
+
 /// A running pipeline. Movable. next() may be called from several threads.
 class Iterator {
  public:
-  explicit Iterator(std::unique_ptr<IteratorCore> core)
-      : core_(std::move(core)) {}
+  explicit Iterator(std::unique_ptr<IteratorCore> core);
+  Iterator(Iterator&&) noexcept;
+  Iterator& operator=(Iterator&&) noexcept;
+  ~Iterator();
 
   /// The next element, or nothing at the end. Throws Error for an element that
   /// failed; the next call goes on behind it.
@@ -41,14 +48,20 @@ class Iterator {
   /// The same without exceptions.
   StatusOr<std::optional<Element>> try_next();
   /// Bytes from which Dataset::iterator(state) continues exactly here.
-  std::string state_dict() const { return core_->state_dict(); }
-  IteratorStats stats() const { return core_->stats(); }
+  std::string state_dict() const;
+  IteratorStats stats() const;
   /// The plan that is running.
-  std::string explain() const { return core_->explain(); }
+  std::string explain() const;
   /// A waiting next() returns; no new work starts. Returns at once.
-  void cancel() { core_->cancel(); }
+  void cancel();
   /// Waits for user functions that are running, then frees everything.
-  void close() { core_->close(); }
+  void close();
+  /// The same, but gives up after `timeout`: false when functions still run,
+  /// running_stages() then names their stages. No new call is started; what
+  /// the running ones hold is freed when they return.
+  bool close(std::chrono::nanoseconds timeout);
+  /// Stages with a call of the user's code under way.
+  std::vector<std::string> running_stages() const;
 
  private:
   std::unique_ptr<IteratorCore> core_;
@@ -428,8 +441,7 @@ class Dataset {
   Sentinel end() const { return {}; }
 
   // --- for code that builds on the engine ---------------------------------
-  explicit Dataset(NodeRef node)
-      : node_(std::move(node)), state_(std::make_shared<DatasetState>()) {}
+  explicit Dataset(NodeRef node);
   const NodeRef& node() const { return node_; }
   Dataset map_function(FunctionRef fn, const MapOptions& options) const;
   Dataset filter_function(FunctionRef fn, const MapOptions& options) const;

@@ -36,7 +36,12 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxThreads = 256;
+constexpr int kMaxElasticThreads = 256;
+constexpr int kMaxThreads = 640;
+// Threads that may wait in nested iterators before no call at this nesting is
+// started, times nesting + 1: the run they wait for stands deeper, so it can
+// always start calls.
+constexpr int kNestedWaits = 32;
 constexpr std::int64_t kTickNs = 2'000'000;
 constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
@@ -113,13 +118,13 @@ class Executor final : public Scheduler {
 
   void notify(Run*) override { kick(); }
 
-  void wait(Run* run, const std::function<bool()>& done) override {
-    // Spinning bridges the gap to a worker that is about to deliver; a sleep
-    // and wake-up cost ~15 us.
+  bool wait(Run* run, const std::function<bool()>& done,
+            std::int64_t timeout_ns) override {
     WorkerThread* self = t_worker;
     bool released = false;
     int previous = kNoCall;
     Run* outer = nullptr;
+    bool in_time = true;
     if (self != nullptr) {
       std::lock_guard lock(self->call_mutex);
       previous = self->state;
@@ -130,15 +135,26 @@ class Executor final : public Scheduler {
         released = true;
       }
     }
+    if (self != nullptr) {
+      nested_waits_.fetch_add(1);
+      if (outer) run->nest_below(outer->nesting());
+    }
     if (released) {
       if (outer) outer->adjust_cpu(-1);
       give_token();
     }
     {
       std::unique_lock lock(run->mutex());
-      run->waiters().wait(lock, done);
+      if (timeout_ns < 0) {
+        run->waiters().wait(lock, done);
+      } else {
+        in_time = run->waiters().wait_for(
+            lock, std::chrono::nanoseconds(timeout_ns), done);
+      }
     }
     if (self != nullptr) {
+      nested_waits_.fetch_sub(1);
+      kick();
       if (released) {
         take_token();
         if (outer) outer->adjust_cpu(1);
@@ -148,6 +164,7 @@ class Executor final : public Scheduler {
       self->state = previous;
       self->call_start = clock().now();
     }
+    return in_time;
   }
 
   void wake_waiters(Run* run) override { run->waiters().notify_all(); }
@@ -236,6 +253,11 @@ class Executor final : public Scheduler {
     std::thread([this, base] { worker(base); }).detach();
   }
 
+  bool admits(const Run& run) const {
+    return nested_waits_.load(std::memory_order_relaxed) <
+           kNestedWaits * (run.nesting() + 1);
+  }
+
   std::shared_ptr<const RunList> runs() {
     std::lock_guard lock(mutex_);
     return runs_;
@@ -254,8 +276,9 @@ class Executor final : public Scheduler {
     }
     while (!stopping_.load(std::memory_order_relaxed)) {
       if (work_once(self)) continue;
+      // Only looks: whoever works is no waiter that a notify could wake.
       const auto ticket = idle_.prepare();
-      if (work_once(self)) {
+      if (sees_work()) {
         idle_.cancel();
         continue;
       }
@@ -266,6 +289,15 @@ class Executor final : public Scheduler {
     --threads_;
     workers_.erase(std::find(workers_.begin(), workers_.end(), &self));
     t_worker = nullptr;
+  }
+
+  bool sees_work() {
+    const std::shared_ptr<const RunList> list = runs();
+    const bool token = tokens_.load(std::memory_order_seq_cst) > 0;
+    return std::any_of(list->begin(), list->end(), [&](const auto& run) {
+      return admits(*run) && ((token && run->has_work(ClaimKind::kCpu)) ||
+                              run->has_work(ClaimKind::kElastic));
+    });
   }
 
   bool work_once(WorkerThread& self) {
@@ -282,6 +314,7 @@ class Executor final : public Scheduler {
           Run& run = *(*list)[(start + i) % n];
           if (n > 1 && run.consumer_waiting() != (pass == 0)) continue;
           if (n == 1 && pass == 1) break;
+          if (!admits(run)) continue;
           did |= work_for(self, run, n == 1);
         }
       }
@@ -295,7 +328,7 @@ class Executor final : public Scheduler {
     for (std::size_t i = 0; i < n; ++i) {
       Run& run = *(*list)[i];
       Work work;
-      if (run.claim(ClaimKind::kElastic, work)) {
+      if (admits(run) && run.claim(ClaimKind::kElastic, work)) {
         grow_elastic(run);
         run.execute(work);
         run.complete(work);
@@ -332,7 +365,7 @@ class Executor final : public Scheduler {
       idle_.notify(1);
     } else {
       std::lock_guard lock(mutex_);
-      if (threads_ < kMaxThreads) spawn_locked(false);
+      if (threads_ < kMaxElasticThreads) spawn_locked(false);
     }
   }
 
@@ -407,6 +440,7 @@ class Executor final : public Scheduler {
   std::atomic<int> tokens_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> round_{0};
+  std::atomic<int> nested_waits_{0};
   EventCount idle_;
   EventCount token_event_;
 

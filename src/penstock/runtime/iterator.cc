@@ -32,6 +32,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   core->node_ = node;
   core->dataset_ = dataset;
   core->fingerprint_ = node->fingerprint();
+  core->shards_ = node->fixed_shards();
   core->epoch_.seed = dataset->seed(options);
   Mark mark;
   if (state.empty()) {
@@ -44,7 +45,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
           "state: it belongs to another pipeline (graph ", saved.fingerprint,
           ", this one is ", core->fingerprint_, ")"));
     }
-    if (saved.shards != node->fixed_shards()) {
+    if (saved.shards != core->shards_) {
       return absl::FailedPreconditionError(
           "state: it was saved under another shard(num_shards, index); a "
           "state moves to other shards only where every stage behind the "
@@ -151,27 +152,33 @@ std::string IteratorCore::state_dict() const {
   state.iteration = epoch_.iteration;
   state.seed = epoch_.seed;
   state.ended = ended_;
-  state.shards = node_->fixed_shards();
+  state.shards = shards_;
   state.mark = mark_.after(row_ - begin_);
   return encode_state(state);
 }
 
 void IteratorCore::cancel() { run_->cancel(); }
 
-void IteratorCore::close() {
-  if (closed_.exchange(true)) return;
+void IteratorCore::abandon() { closed_.store(true); }
+
+bool IteratorCore::close(std::int64_t timeout_ns) {
+  if (closed_.exchange(true)) return true;
   if (forkable_ && scheduler_ != &default_scheduler()) {
     // In the child of a fork: the threads that used it are gone.
     new std::shared_ptr<Run>(std::move(run_));
-    return;
+    return true;
   }
-  run_->close();
+  if (!run_->close(timeout_ns)) {
+    closed_.store(false);
+    return false;
+  }
   NodeRef node;  // destroyed without the lock: it holds objects of the user
   std::lock_guard lock(mutex_);
   node.swap(node_);
   mark_ = mark_.after(row_ - begin_);
   block_.reset();
   begin_ = row_ = end_ = 0;
+  return true;
 }
 
 }  // namespace penstock

@@ -41,7 +41,14 @@ class IteratorCore {
   IteratorStats stats() const { return run_->stats(); }
   std::string explain() const { return run_->explain(); }
   void cancel();
-  void close();
+  /// False when user code still ran after `timeout_ns` (below zero: waits for
+  /// it). The iterator is cancelled then, and can be closed again.
+  bool close(std::int64_t timeout_ns = -1);
+  /// Lets go of user code that still runs: it frees what it uses itself.
+  void abandon();
+  std::vector<std::string> running_stages() const {
+    return run_->running_stages();
+  }
   Run& run() { return *run_; }
 
  private:
@@ -50,6 +57,7 @@ class IteratorCore {
   NodeRef node_;
   std::shared_ptr<DatasetState> dataset_;
   std::string fingerprint_;
+  std::uint64_t shards_ = 0;  // Node::fixed_shards()
   Epoch epoch_;
   Scheduler* scheduler_ = nullptr;
   bool forkable_ = false;  // uses the process' own executor

@@ -44,6 +44,8 @@ class Pipe {
   virtual void explain(std::string& text, const std::string& indent) const = 0;
   virtual void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) = 0;
+  /// Adds the labels of stages whose user code runs, sources first.
+  virtual void running(std::vector<std::string>& labels) const = 0;
   /// Work in flight here or upstream.
   virtual bool idle() const = 0;
 
@@ -109,6 +111,7 @@ class SegmentPipe final : public Pipe {
   void explain(std::string& text, const std::string& indent) const override;
   void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) override;
+  void running(std::vector<std::string>& labels) const override;
   bool idle() const override;
   Mark take_first_mark() override;
 
@@ -237,6 +240,7 @@ class SequencerPipe final : public Pipe {
   void explain(std::string& text, const std::string& indent) const override;
   void for_each_segment(
       const std::function<void(SegmentPipe&)>& visit) override;
+  void running(std::vector<std::string>& labels) const override;
   bool idle() const override;
   Mark take_first_mark() override { return std::move(first_); }
 

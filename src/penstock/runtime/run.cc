@@ -26,7 +26,8 @@ struct DepthScope {
 
 Run::Run(RunConfig config)
     : config_(std::move(config)),
-      account_(config_.memory_budget, &Account::process()) {
+      account_(config_.memory_budget, &Account::process()),
+      nesting_(config_.depth) {
   created_ = now();
   last_return_ = created_;
   soft_limit_ = std::max<std::int64_t>(
@@ -80,15 +81,32 @@ void Run::adjust_cpu(int by) {
   cpu_active_ += by;
 }
 
+void Run::nest_below(int outer) {
+  int now = nesting_.load();
+  while (now <= outer && !nesting_.compare_exchange_weak(now, outer + 1)) {
+  }
+}
+
 bool Run::claim(ClaimKind kind, Work& work) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (cancelled_.load(std::memory_order_relaxed)) return false;
   claim_time = now();
   Demand demand;
   const bool waiting = waiting_.load(std::memory_order_relaxed);
   if (bounded_) demand.rows = (waiting ? 1 : 0) - held_rows_;
   demand.critical = waiting;
-  if (!root_->find(demand, kind, work)) return false;
+  bool found = false;
+  do {
+    passed_over_ = false;
+    found = root_->find(demand, kind, work);
+  } while (!found && passed_over_);
+  if (!found) {
+    // The search itself may have reached the end.
+    const bool wake = waiting && fetch_ready();
+    lock.unlock();
+    if (wake) config_.scheduler->wake_waiters(this);
+    return false;
+  }
   if (work.dry_run) return true;
   ++in_flight_;
   if (kind == ClaimKind::kCpu) ++cpu_active_;
@@ -160,7 +178,8 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
       // What this made runnable may be user code, and the workers may sleep.
       if (!ready && has_work(ClaimKind::kCpu)) config_.scheduler->notify(this);
     }
-    config_.scheduler->wait(this, [this] { return fetch_ready(); });
+    config_.scheduler->wait(
+        this, [this] { return fetch_ready(); }, -1);
     lock.lock();
     waiting_.store(false, std::memory_order_relaxed);
   }
@@ -204,10 +223,11 @@ void Run::cancel() {
   config_.scheduler->wake_waiters(this);
 }
 
-bool Run::close(std::int64_t /*timeout_ns*/) {
+bool Run::close(std::int64_t timeout_ns) {
   cancel();
   config_.scheduler->remove(this);
-  config_.scheduler->wait(this, [this] { return in_flight_ == 0; });
+  const auto idle = [this] { return in_flight_ == 0; };
+  if (!config_.scheduler->wait(this, idle, timeout_ns)) return false;
   // The pipes, and all bytes they hold, go now and on this thread.
   std::unique_ptr<Pipe> root;
   std::vector<std::unique_ptr<Pipe>> retired;
@@ -222,6 +242,13 @@ bool Run::close(std::int64_t /*timeout_ns*/) {
     retired.swap(retired_);
   }
   return true;
+}
+
+std::vector<std::string> Run::running_stages() {
+  std::vector<std::string> labels;
+  std::lock_guard lock(mutex_);
+  if (root_) root_->running(labels);
+  return labels;
 }
 
 void Run::mark_blocking(Stage* stage, int blocked_calls) {

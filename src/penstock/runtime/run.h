@@ -127,6 +127,11 @@ class Run : public std::enable_shared_from_this<Run> {
     return waiting_.load(std::memory_order_relaxed);
   }
 
+  /// How deep this run stands below others whose functions wait for it.
+  int nesting() const { return nesting_.load(std::memory_order_relaxed); }
+  /// A function of a run that stands at `outer` waits for this one.
+  void nest_below(int outer);
+
   // --- consumer ---------------------------------------------------------
   enum class Fetch { kBlock, kEnd, kCancelled };
   /// Waits for the next block. Called by one thread at a time.
@@ -147,6 +152,8 @@ class Run : public std::enable_shared_from_this<Run> {
   bool cancelled() const { return cancelled_.load(); }
   const std::atomic<bool>* cancel_flag() const { return &cancelled_; }
 
+  /// Labels of the stages with a call of user code under way.
+  std::vector<std::string> running_stages();
   IteratorStats stats();
   std::string explain();
   Account& account() { return account_; }
@@ -172,6 +179,9 @@ class Run : public std::enable_shared_from_this<Run> {
   void retire(std::unique_ptr<Pipe> pipe);
   /// Time of the claim under way; one clock read serves all pipes.
   std::int64_t claim_time = 0;
+  /// A search for work dropped rows that a restore need not repeat: a pipe may
+  /// have come to its end without any work being done.
+  void note_passed_over() { passed_over_ = true; }
   /// CPU workers of this run at work.
   void adjust_cpu(int by);
   bool cpu_free() const { return cpu_active_ < config_.cpu_budget; }
@@ -197,7 +207,9 @@ class Run : public std::enable_shared_from_this<Run> {
   std::atomic<int> in_flight_{0};  // raised under the lock
   int cpu_active_ = 0;
   bool bounded_ = false;
+  bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
+  std::atomic<int> nesting_{0};
   std::atomic<bool> cancelled_{false};
 
   IteratorStats final_stats_;  // once closed

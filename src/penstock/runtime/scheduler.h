@@ -28,8 +28,10 @@ class Scheduler {
   /// `run` may have work. Call without the run's lock.
   virtual void notify(Run* run) = 0;
   /// Blocks the calling thread until `done()` is true; it is evaluated under
-  /// the run's lock. `run` must be notified through wake_consumer().
-  virtual void wait(Run* run, const std::function<bool()>& done) = 0;
+  /// the run's lock and again after wake_waiters(). False when `timeout_ns`
+  /// passed before; below zero there is none.
+  virtual bool wait(Run* run, const std::function<bool()>& done,
+                    std::int64_t timeout_ns) = 0;
   /// `done()` of a waiting consumer may have become true.
   virtual void wake_waiters(Run* run) = 0;
 

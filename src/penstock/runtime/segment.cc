@@ -270,6 +270,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
     }
     if (dropped) {
       work = Work();
+      run_.note_passed_over();
       return false;
     }
   }
@@ -397,6 +398,7 @@ void SegmentPipe::abandon_script() {
     out.fill(scripted.slot, {}, run_.claim_time);
   }
   script_.clear();
+  run_.note_passed_over();
 }
 
 // The slot has its place in the output: notes the order, so that a restore can
@@ -785,6 +787,15 @@ void SegmentPipe::for_each_segment(
     const std::function<void(SegmentPipe&)>& visit) {
   visit(*this);
   if (input) input->for_each_segment(visit);
+}
+
+void SegmentPipe::running(std::vector<std::string>& labels) const {
+  if (input) input->running(labels);
+  if (active == 0) return;
+  if (chain && chain->user_code) labels.push_back(chain->base_stage->label);
+  for (const Link& link : links) {
+    if (link.traits.user_code) labels.push_back(link.stage->label);
+  }
 }
 
 }  // namespace penstock

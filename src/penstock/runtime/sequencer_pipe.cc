@@ -472,4 +472,11 @@ void SequencerPipe::for_each_segment(
   }
 }
 
+void SequencerPipe::running(std::vector<std::string>& labels) const {
+  for (const auto& pipe : pipes_) {
+    if (pipe) pipe->running(labels);
+  }
+  if (running_ && traits_.user_code) labels.push_back(stage_->label);
+}
+
 }  // namespace penstock

@@ -28,18 +28,22 @@ void Simulation::user_code_begin(Run* run, void* stage) {
   last_stage_ = static_cast<Stage*>(stage);
 }
 
-void Simulation::wait(Run* run, const std::function<bool()>& done) {
+bool Simulation::wait(Run* run, const std::function<bool()>& done,
+                      std::int64_t timeout_ns) {
+  const std::int64_t start = clock_.now();
   const auto is_done = [&] {
     std::lock_guard lock(run->mutex());
     return done();
   };
   while (!is_done()) {
+    if (timeout_ns >= 0 && clock_.now() - start > timeout_ns) return false;
     if (step() || is_done()) continue;
     stuck_ = true;
     // Let the waiting call return, so that the test can report the seed.
     run->cancel();
-    if (!is_done()) return;
+    if (!is_done()) return false;
   }
+  return true;
 }
 
 bool Simulation::try_claim(Slot& slot) {

@@ -44,7 +44,8 @@ class Simulation final : public Scheduler {
   void add(std::shared_ptr<Run> run) override;
   void remove(Run* run) override;
   void notify(Run*) override {}
-  void wait(Run* run, const std::function<bool()>& done) override;
+  bool wait(Run* run, const std::function<bool()>& done,
+            std::int64_t timeout_ns) override;
   void wake_waiters(Run*) override {}
   void user_code_begin(Run* run, void* stage) override;
   void user_code_end() override {}
