@@ -27,6 +27,7 @@ endif()
 if(PENSTOCK_SANITIZE)
   add_compile_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PENSTOCK_SANITIZE})
+  add_compile_definitions(PENSTOCK_SANITIZED)
 endif()
 
 function(penstock_compile_options target)

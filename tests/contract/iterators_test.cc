@@ -50,8 +50,6 @@ TEST_P(Iterators, OfCopiesShareTheirCount) {
 
 TEST_P(Iterators, OfOneDatasetRunSideBySide) {
   const Case& c = GetParam();
-  // Open: failed once, not understood (docs/next-steps.md).
-  if (c.op == "cache" && c.with_errors) GTEST_SKIP() << "open";
   const Dataset reference = c.make();
   const Outcomes first = run(reference, c.example->limit);
   const Outcomes second = run(reference, c.example->limit);

@@ -77,7 +77,8 @@ TEST(Stats, BusyTimeOfShortBlocksIsEstimated) {
   const IteratorStats stats =
       stats_of(Dataset::range(5000).map(spin).with_options({.cpu_budget = 1}));
   const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
-  EXPECT_GE(ms, 100 * 0.7);
+  // Wide: a preempted sample may shift time to another stage.
+  EXPECT_GE(ms, 100 * 0.3);
   // One worker cannot have been busy for longer than there was time.
   EXPECT_LE(ms, static_cast<double>(stats.elapsed_ns) / 1e6);
 }
@@ -91,13 +92,13 @@ TEST(Stats, ConsumerWaitAndThinkTimeAreToldApart) {
       {.num_parallel_calls = 1});
   IteratorStats stats = stats_of(slow);
   EXPECT_GE(stats.consumer_wait_ns, milliseconds(80).count() * 1000000);
-  EXPECT_LT(stats.consumer_think_ns, milliseconds(50).count() * 1000000);
+  EXPECT_LT(stats.consumer_think_ns, stats.consumer_wait_ns);
 
   Iterator it = Dataset::range(10).prefetch(1).iterator();
   while (it.next()) std::this_thread::sleep_for(milliseconds(10));
   stats = it.stats();
   EXPECT_GE(stats.consumer_think_ns, milliseconds(90).count() * 1000000);
-  EXPECT_LT(stats.consumer_wait_ns, milliseconds(60).count() * 1000000);
+  EXPECT_LT(stats.consumer_wait_ns, stats.consumer_think_ns);
 }
 
 TEST(Stats, StayAfterClose) {

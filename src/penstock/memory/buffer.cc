@@ -1,5 +1,6 @@
 #include "penstock/memory/buffer.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -46,8 +47,20 @@ struct Pool {
   std::atomic<std::size_t> idle_limit{kDefaultIdleLimit};
 };
 
+Pool& pool();
+
+// Threads that are gone may have been inside the lists: the child of a fork
+// starts with empty ones, and never frees what was in them.
+void forget_idle_in_child() {
+  for (FreeList& list : pool().free) new (&list) FreeList;
+  pool().idle.store(0);
+}
+
 Pool& pool() {
-  static auto* const instance = new Pool;
+  static auto* const instance = [] {
+    pthread_atfork(nullptr, nullptr, forget_idle_in_child);
+    return new Pool;
+  }();
   return *instance;
 }
 

@@ -1,5 +1,7 @@
 #include "penstock/memory/structure.h"
 
+#include <pthread.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +17,12 @@ struct StructureTable {
   std::map<std::string, std::unique_ptr<const Structure>> known;
 
   static StructureTable& get() {
-    static auto* const table = new StructureTable;
+    static auto* const table = [] {
+      // A fork while another thread is inside must not leave it locked.
+      pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
+                     [] { get().mutex.unlock(); });
+      return new StructureTable;
+    }();
     return *table;
   }
 

@@ -109,7 +109,7 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
           "iterators are nested more than ", kMaxNesting,
           " deep: a function iterates a dataset whose function iterates ...")));
     }
-    if (forkable_ && scheduler_ != &default_scheduler()) {
+    if (forked()) {
       return fail(absl::FailedPreconditionError(
           "this iterator was made before a fork; make a new one in the child"));
     }
@@ -131,7 +131,7 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
   }
   const std::int64_t row = row_++;
   const bool bounded = run_->bounded();
-  if (bounded) run_->consumer_holds(end_ - row_);
+  if (bounded && !forked()) run_->consumer_holds(end_ - row_);
   const Block& block = block_->block;
   if (!block.errors().empty()) {
     if (ErrorRef e = block.error_ref(row)) {
@@ -157,14 +157,20 @@ std::string IteratorCore::state_dict() const {
   return encode_state(state);
 }
 
-void IteratorCore::cancel() { run_->cancel(); }
+bool IteratorCore::forked() const {
+  return forkable_ && scheduler_ != &default_scheduler();
+}
+
+void IteratorCore::cancel() {
+  if (!forked()) run_->cancel();
+}
 
 void IteratorCore::abandon() { closed_.store(true); }
 
 bool IteratorCore::close(std::int64_t timeout_ns) {
   if (closed_.exchange(true)) return true;
-  if (forkable_ && scheduler_ != &default_scheduler()) {
-    // In the child of a fork: the threads that used it are gone.
+  if (forked()) {
+    // The threads that used it are gone, perhaps with locks held.
     new std::shared_ptr<Run>(std::move(run_));
     return true;
   }

@@ -53,6 +53,8 @@ class IteratorCore {
 
  private:
   IteratorCore() = default;
+  /// In the child of a fork, where the threads of this iterator are not.
+  bool forked() const;
 
   NodeRef node_;
   std::shared_ptr<DatasetState> dataset_;

@@ -7,18 +7,35 @@
 //     themselves until it is complete, and never wait. A pass that is dropped,
 //     or in which an element failed, leaves nothing behind.
 //   - Random access (at(i), a global shuffle) fills a table of slots instead,
-//     in any order.
-// Elements have the random values of the first iteration that reached the
-// cache; a restored iterator without the contents computes the same again.
+//     in any order, and waits for an element that another thread computes.
+// Elements have the random values of iteration 0, whichever iteration computes
+// them: iterators side by side agree, and so does a restored one.
 // Limit: the memory budget, then ResourceExhausted.
 #include "penstock/ops/cache/cache.h"
 
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 
+#include "absl/container/flat_hash_map.h"
 #include "penstock/ops/cache/cache_pass.h"
 
 namespace penstock::ops {
 namespace {
+
+// An endless input, or one that is too long for a table, is not kept.
+constexpr std::int64_t kMaxSlots = std::int64_t{1} << 31;
+
+Status renumber(const IndexRun& run, std::vector<Block>& blocks,
+                std::vector<Block>& out) {
+  std::int64_t first = 0;
+  for (Block& block : blocks) {
+    block.set_origins(origins_of(run, first, block.size()));
+    first += block.size();
+    out.push_back(std::move(block));
+  }
+  return absl::OkStatus();
+}
 
 Status too_large(std::int64_t bytes, std::int64_t budget) {
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -62,8 +79,18 @@ class MemoryStore final : public CacheStore,
   friend class MemoryFill;
   Status put(const IndexRun& run, const CacheKey& key, std::int64_t size,
              std::span<const Block> blocks);
+  IndexRun claim(const IndexRun& run);
+  void unclaim(const IndexRun& mine);
+  void wait_for_others(std::unique_lock<std::mutex>& lock,
+                       const IndexRun& run);
+  bool has_all(const IndexRun& run) const;
+  Status copy_kept(std::unique_lock<std::mutex>& lock, const IndexRun& run,
+                   std::vector<Block>& out) const;
 
   std::mutex mutex_;
+  std::condition_variable computed_;
+  /// Elements that random access is computing, and who does.
+  absl::flat_hash_map<std::int64_t, std::thread::id> computing_;
   std::optional<CacheKey> key_;
   std::shared_ptr<const CachedBlocks> done_;
   std::shared_ptr<CachedBlocks> slots_;  // being filled by random access
@@ -132,56 +159,111 @@ StatusOr<CacheOpening> MemoryStore::open(const CacheKey& own, bool fixed,
 
 Status MemoryStore::read(const IndexRun& run, IndexInputs& in,
                          CallContext& context, std::vector<Block>& out) {
-  const CacheKey own{context.epoch, first_repetition(run.path)};
+  const CacheKey own = cache_key(context.epoch, run.path);
+  const bool keeps = in.size(0) <= kMaxSlots;
   CacheKey key;
-  std::shared_ptr<const CachedBlocks> done;
+  IndexRun mine;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (!key_) key_ = own;
     key = *key_;
-    if (done_) {
-      done = done_;
-    } else if (slots_) {
-      bool all = true;
-      for (std::int64_t i = 0; all && i < run.count; ++i) {
-        all = slots_->has(run.at(i));
-      }
-      if (all) {
-        // The slots may grow meanwhile, these do not change.
-        std::vector<Block> blocks;
-        PS_RETURN_IF_ERROR(slots_->read(run, blocks));
-        std::int64_t first = 0;
-        for (Block& block : blocks) {
-          block.set_origins(origins_of(run, first, block.size()));
-          first += block.size();
-          out.push_back(std::move(block));
-        }
-        return absl::OkStatus();
+    if (keeps) mine = claim(run);
+    if (mine.count == 0 && keeps) wait_for_others(lock, run);
+    if (has_all(run)) return copy_kept(lock, run, out);
+  }
+  mine.path = key.path;
+  const bool whole = mine.count == run.count || mine.count == 0;
+  if (mine.count > 0) {
+    std::vector<Block> blocks;
+    Status status = in.read_in(key.epoch, 0, mine, blocks);
+    if (status.ok()) status = put(mine, key, in.size(0), blocks);
+    unclaim(mine);
+    PS_RETURN_IF_ERROR(status);
+    if (whole) return renumber(run, blocks, out);
+  }
+  if (!whole) {
+    std::unique_lock lock(mutex_);
+    wait_for_others(lock, run);
+    if (has_all(run)) return copy_kept(lock, run, out);
+  }
+  // Some of them fail, so they are not kept; or nothing is.
+  IndexRun below = run;
+  below.path = key.path;
+  std::vector<Block> blocks;
+  PS_RETURN_IF_ERROR(in.read_in(key.epoch, 0, below, blocks));
+  PS_RETURN_IF_ERROR(put(run, key, in.size(0), blocks));
+  return renumber(run, blocks, out);
+}
+
+// Under the lock: those that nobody has or computes. Whoever claims computes
+// them before it waits for others, so no two ever wait for each other.
+IndexRun MemoryStore::claim(const IndexRun& run) {
+  std::vector<std::int64_t> list;
+  if (!done_) {
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      const std::int64_t index = run.at(i);
+      if (slots_ && slots_->has(index)) continue;
+      if (computing_.emplace(index, std::this_thread::get_id()).second) {
+        list.push_back(index);
       }
     }
   }
+  IndexRun mine = run;
+  mine.count = static_cast<std::int64_t>(list.size());
+  if (mine.count < run.count) {
+    mine.list =
+        std::make_shared<const std::vector<std::int64_t>>(std::move(list));
+  }
+  return mine;
+}
+
+void MemoryStore::unclaim(const IndexRun& mine) {
+  {
+    std::lock_guard lock(mutex_);
+    for (std::int64_t i = 0; i < mine.count; ++i) computing_.erase(mine.at(i));
+  }
+  computed_.notify_all();
+}
+
+void MemoryStore::wait_for_others(std::unique_lock<std::mutex>& lock,
+                                  const IndexRun& run) {
+  computed_.wait(lock, [&] {
+    for (std::int64_t i = 0; !done_ && i < run.count; ++i) {
+      const auto other = computing_.find(run.at(i));
+      // What this very thread computes, further up its stack, never comes.
+      if (other != computing_.end() &&
+          other->second != std::this_thread::get_id()) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+bool MemoryStore::has_all(const IndexRun& run) const {
+  if (done_) return true;
+  if (!slots_) return false;
+  for (std::int64_t i = 0; i < run.count; ++i) {
+    if (!slots_->has(run.at(i))) return false;
+  }
+  return true;
+}
+
+Status MemoryStore::copy_kept(std::unique_lock<std::mutex>& lock,
+                              const IndexRun& run,
+                              std::vector<Block>& out) const {
   std::vector<Block> blocks;
-  if (done) {
+  if (const std::shared_ptr<const CachedBlocks> done = done_) {
+    lock.unlock();
     PS_RETURN_IF_ERROR(done->read(run, blocks));
   } else {
-    IndexRun below = run;
-    below.path = key.path;
-    PS_RETURN_IF_ERROR(in.read_in(key.epoch, 0, below, blocks));
-    PS_RETURN_IF_ERROR(put(run, key, in.size(0), blocks));
+    PS_RETURN_IF_ERROR(slots_->read(run, blocks));
   }
-  std::int64_t first = 0;
-  for (Block& block : blocks) {
-    block.set_origins(origins_of(run, first, block.size()));
-    first += block.size();
-    out.push_back(std::move(block));
-  }
-  return absl::OkStatus();
+  return renumber(run, blocks, out);
 }
 
 Status MemoryStore::put(const IndexRun& run, const CacheKey& key,
                         std::int64_t size, std::span<const Block> blocks) {
-  // An endless input, or one that is too long for a table, is not kept.
-  constexpr std::int64_t kMaxSlots = std::int64_t{1} << 31;
   if (size > kMaxSlots) return absl::OkStatus();
   std::lock_guard lock(mutex_);
   if (done_ || !(*key_ == key)) return absl::OkStatus();

@@ -45,7 +45,7 @@ class CachePass final : public Sequencer {
     state->input = context.input_nodes.front();
     state->spec = state->input->spec;
     state->budget = context.memory_budget;
-    state->key = {context.epoch, first_repetition(context.path)};
+    state->key = cache_key(context.epoch, context.path);
     return state;
   }
   std::int64_t held_bytes(const SequencerState& s) const override {

@@ -64,11 +64,20 @@ CacheKey decode_key(Decoder& in) {
   return key;
 }
 
+namespace {
+
+// `path` as it is in the first repetition of all enclosing repeats.
 PathRef first_repetition(const PathRef& path) {
   if (!path) return path;
   const bool repeat = path->kind() == OriginPath::Kind::kRepeat;
   return OriginPath::extend(first_repetition(path->parent()), path->kind(),
                             repeat ? 0 : path->ordinal());
+}
+
+}  // namespace
+
+CacheKey cache_key(const Epoch& epoch, const PathRef& path) {
+  return {{epoch.seed, 0}, first_repetition(path)};
 }
 
 Status CachedBlocks::append(const Block& block) {

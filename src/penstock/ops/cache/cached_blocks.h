@@ -9,9 +9,10 @@
 
 namespace penstock::ops {
 
-/// The epoch in which the elements of a cache were, or are to be, computed. It
-/// is fixed by the first iteration that reaches the cache, so that all later
-/// ones, restored ones too, see the same values.
+/// The epoch in which the elements of a cache were, or are to be, computed. All
+/// iterations see the values of iteration 0, whichever comes first, so that
+/// iterators side by side and restored ones agree. The seed is that of the
+/// first iterator that reaches the cache.
 struct CacheKey {
   Epoch epoch;
   PathRef path;
@@ -24,8 +25,7 @@ struct CacheKey {
 };
 void encode_key(const CacheKey& key, Encoder& out);
 CacheKey decode_key(Decoder& in);
-/// `path` as it is in the first repetition of all enclosing repeats.
-PathRef first_repetition(const PathRef& path);
+CacheKey cache_key(const Epoch& epoch, const PathRef& path);
 
 /// Blocks charged to the process' account. Immutable once shared.
 class CachedBlocks {

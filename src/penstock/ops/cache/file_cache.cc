@@ -268,7 +268,7 @@ class FileCache final : public Operator, public IndexedOp {
       }
     } else {
       const CacheKey key =
-          store_->key_or({context.epoch, first_repetition(run.path)});
+          store_->key_or(cache_key(context.epoch, run.path));
       IndexRun below = run;
       below.path = key.path;
       PS_RETURN_IF_ERROR(in.read_in(key.epoch, 0, below, blocks));
