@@ -1,0 +1,241 @@
+#include "penstock/expr/evaluate.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "penstock/base/random.h"
+#include "penstock/expr/kernels.h"
+#include "penstock/expr/random_values.h"
+#include "penstock/memory/block.h"
+
+namespace penstock::expr {
+namespace {
+
+class Evaluation {
+ public:
+  Evaluation(const Program& program, const Rows& rows, RowErrors& errors)
+      : program_(program),
+        rows_(rows),
+        errors_(errors),
+        values_(program.nodes().size()) {}
+
+  Status run() {
+    const auto& nodes = program_.nodes();
+    const auto& last_use = program_.last_use();
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (last_use[n] < 0) continue;  // nobody reads it
+      PS_ASSIGN_OR_RETURN(values_[n], run_node(nodes[n]));
+      for (const std::int32_t i : nodes[n].inputs) {
+        const auto at = static_cast<std::size_t>(i);
+        if (last_use[at] == static_cast<std::int32_t>(n)) values_[at] = {};
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  StatusOr<Tensor> output(std::int32_t node) const {
+    const Value& value = values_[static_cast<std::size_t>(node)];
+    if (value.batched == rows_.batched) return value.tensor;
+    return repeat(value.tensor, rows_.count);
+  }
+
+ private:
+  static StatusOr<Tensor> repeat(const Tensor& row, std::int64_t count) {
+    if (row.dtype() == DType::kString) {
+      if (row.rank() != 0) {
+        return make_error(StatusCode::kUnimplemented,
+                          "a constant of several strings as a result");
+      }
+      const std::vector<std::string_view> values(
+          static_cast<std::size_t>(count), row.str());
+      return Tensor::strings(values, Shape{count});
+    }
+    PS_ASSIGN_OR_RETURN(
+        Tensor out,
+        Tensor::allocate(row.dtype(), row.shape().prepended(count)));
+    const std::size_t bytes =
+        static_cast<std::size_t>(row.num_elements()) * dtype_size(row.dtype());
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(out.mutable_data() + static_cast<std::size_t>(i) * bytes,
+                  row.data(), bytes);
+    }
+    return out;
+  }
+
+  std::uint64_t key(std::int64_t row) const {
+    return rows_.random_key ? rows_.random_key(row) : 0;
+  }
+
+  StatusOr<Value> run_node(const Node& node) {
+    absl::InlinedVector<const Value*, 3> in;
+    for (const std::int32_t i : node.inputs) {
+      in.push_back(&values_[static_cast<std::size_t>(i)]);
+    }
+    switch (op_class(node.op)) {
+      case OpClass::kInput: {
+        const Tensor& tensor =
+            rows_.inputs[static_cast<std::size_t>(node.ints[0])];
+        return Value{tensor, rows_.batched, {}};
+      }
+      case OpClass::kConst: return Value{node.constant, false, {}};
+      case OpClass::kReduce: return run_reduce(node, *in[0], rows_.count);
+      case OpClass::kShape:
+        return run_shape(node, node.specs[0], in, rows_.count, errors_);
+      case OpClass::kOther: break;
+      default:
+        return run_elementwise(node, node.specs[0], in, rows_.count, errors_);
+    }
+    switch (node.op) {
+      case Op::kMatmul: return run_matmul(*in[0], *in[1], rows_.count);
+      case Op::kRandom: return run_random(node, in);
+      case Op::kNative: return run_native(node, in);
+      case Op::kResult:
+        return in[0]->results[static_cast<std::size_t>(node.ints[0])];
+      default: return internal_error("an operation without a kernel");
+    }
+  }
+
+  StatusOr<Value> run_random(const Node& node,
+                             std::span<const Value* const> in) {
+    const auto kind = static_cast<RandomKind>(node.ints[0]);
+    const auto call = static_cast<std::uint64_t>(node.ints[1]);
+    const Shape shape(std::span<const std::int64_t>(node.ints).subspan(2));
+    PS_ASSIGN_OR_RETURN(
+        Value out,
+        allocate_value(node.dtype, shape, rows_.batched, rows_.count));
+    const std::int64_t n = shape.num_elements();
+    std::byte* to = out.tensor.mutable_data();
+    for (std::int64_t row = 0; row < rows_.count; ++row) {
+      std::int64_t bound = 1;
+      if (kind == RandomKind::kBelow) {
+        const auto* const bounds =
+            reinterpret_cast<const std::int64_t*>(in[0]->tensor.data());
+        bound = bounds[in[0]->batched ? row : 0];
+        if (bound <= 0) {
+          errors_.emplace_back(
+              row, invalid_argument("random: maxval must be above minval"));
+          bound = 1;
+        }
+      }
+      fill_random(kind, node.dtype, key(row), call, bound, n, to);
+      to += static_cast<std::size_t>(n) * dtype_size(node.dtype);
+    }
+    return out;
+  }
+
+  StatusOr<Value> run_native(const Node& node,
+                             std::span<const Value* const> in) {
+    std::vector<Tensor> results;
+    std::vector<Tensor> args;
+    for (const Value* v : in) args.push_back(v->tensor);
+    const std::uint64_t call =
+        node.ints.empty() ? 0 : static_cast<std::uint64_t>(node.ints[0]);
+    if (node.native->block) {
+      std::unique_ptr<bool[]> batched(new bool[in.size() + 1]);
+      for (std::size_t i = 0; i < in.size(); ++i) batched[i] = in[i]->batched;
+      std::vector<std::uint64_t> keys;
+      for (std::int64_t r = 0; r < rows_.count; ++r) {
+        keys.push_back(native_key(key(r), call));
+      }
+      if (!rows_.batched) {
+        // One element as a block of one.
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          if (op_class(program_.nodes()[static_cast<std::size_t>(
+                                            node.inputs[i])]
+                           .op) == OpClass::kConst) {
+            continue;
+          }
+          PS_ASSIGN_OR_RETURN(args[i], as_block_of_one(args[i]));
+          batched[i] = true;
+        }
+      }
+      const BlockCall block_call{
+          rows_.count, args,   {batched.get(), in.size()}, node.attributes,
+          keys,        rows_.skip, &errors_};
+      PS_RETURN_IF_ERROR(
+          annotated(node, node.native->block(block_call, results)));
+      if (!rows_.batched) {
+        for (Tensor& t : results) t = t.row(0);
+      }
+    } else {
+      if (rows_.batched) {
+        return internal_error(node.name, " was not run row by row");
+      }
+      const RowCall row_call{args, node.attributes, native_key(key(0), call)};
+      PS_RETURN_IF_ERROR(annotated(node, node.native->row(row_call, results)));
+    }
+    if (results.size() != node.specs.size()) {
+      return internal_error(node.name, " gave ", results.size(),
+                            " results instead of ", node.specs.size());
+    }
+    Value out;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const LeafSpec& spec = node.specs[i];
+      const Shape shape = rows_.batched ? results[i].shape().without_first()
+                                        : results[i].shape();
+      if ((spec.dtype != DType::kInvalid &&
+           spec.dtype != results[i].dtype()) ||
+          !spec.shape.accepts(shape)) {
+        return internal_error(node.name, " gave ",
+                              to_absl(dtype_name(results[i].dtype())),
+                              shape.to_string(), " instead of ",
+                              spec.to_string());
+      }
+      out.results.push_back({std::move(results[i]), rows_.batched, {}});
+    }
+    return out;
+  }
+
+  static StatusOr<Tensor> as_block_of_one(const Tensor& t) {
+    if (t.dtype() == DType::kString && t.rank() == 0) {
+      const std::string_view value = t.str();
+      return Tensor::strings({&value, 1}, Shape{1});
+    }
+    return stack_tensors({&t, 1});
+  }
+
+  static Status annotated(const Node& node, const Status& status) {
+    if (status.ok()) return status;
+    const std::string prefix = absl::StrCat(node.name, ": ");
+    if (status.message().substr(0, prefix.size()) == prefix) return status;
+    return annotate(status, prefix);
+  }
+
+  const Program& program_;
+  const Rows& rows_;
+  RowErrors& errors_;
+  std::vector<Value> values_;
+};
+
+}  // namespace
+
+bool needs_single_rows(const Program& program) {
+  const auto& nodes = program.nodes();
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (program.last_use()[n] < 0 && nodes[n].op != Op::kNative) continue;
+    if (nodes[n].op == Op::kNative && nodes[n].native->row) return true;
+  }
+  return false;
+}
+
+Status evaluate(const Program& program, const Rows& rows,
+                std::vector<Tensor>& outputs, RowErrors& errors) {
+  Evaluation evaluation(program, rows, errors);
+  PS_RETURN_IF_ERROR(evaluation.run());
+  for (const std::int32_t node : program.outputs()) {
+    PS_ASSIGN_OR_RETURN(Tensor tensor, evaluation.output(node));
+    outputs.push_back(std::move(tensor));
+  }
+  std::stable_sort(
+      errors.begin(), errors.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  errors.erase(std::unique(errors.begin(), errors.end(),
+                           [](const auto& a, const auto& b) {
+                             return a.first == b.first;
+                           }),
+               errors.end());
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::expr

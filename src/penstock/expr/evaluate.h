@@ -1,0 +1,37 @@
+// Runs a program over the rows of a block.
+//
+// evaluate() works operation by operation, each over all rows, and frees
+// every value after its last use. It may be called from many threads.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "penstock/expr/program.h"
+#include "penstock/expr/value.h"
+
+namespace penstock::expr {
+
+struct Rows {
+  std::int64_t count = 1;
+  /// One tensor per leaf of the input: [count, ...] if `batched`. Otherwise
+  /// count is 1 and they are the leaves of one element.
+  std::span<const Tensor> inputs;
+  bool batched = true;
+  /// Keys of random values; may be null for a program without any.
+  std::function<std::uint64_t(std::int64_t row)> random_key;
+  /// Rows that are errors already; empty or one flag per row.
+  std::span<const bool> skip;
+};
+
+/// Appends one tensor per leaf of the result, batched as the input is. Rows
+/// that failed are listed in `errors`, rising; their values mean nothing. A
+/// failed status means that all rows failed.
+Status evaluate(const Program& program, const Rows& rows,
+                std::vector<Tensor>& outputs, RowErrors& errors);
+
+/// Whether some operation can only be run element by element.
+bool needs_single_rows(const Program& program);
+
+}  // namespace penstock::expr

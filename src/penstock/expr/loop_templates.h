@@ -1,0 +1,84 @@
+// How a scalar operation becomes a loop. Included by the *_loops.cc only.
+#pragma once
+
+#include "penstock/expr/loops.h"
+#include "penstock/expr/scalar.h"
+
+namespace penstock::expr {
+
+template <class T>
+const T* typed(const std::byte* p) {
+  return reinterpret_cast<const T*>(p);
+}
+
+// Each stride that matters gets a loop of its own, which the compiler
+// vectorises; the others are rare.
+template <class In, class Out, class F>
+void run_unary(const std::byte* in, std::int64_t stride, std::byte* out,
+               std::int64_t n) {
+  const In* const a = typed<In>(in);
+  Out* const o = reinterpret_cast<Out*>(out);
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i * stride]);
+  }
+}
+
+template <class In, class Out, class F>
+void run_binary(const std::byte* in_a, std::int64_t stride_a,
+                const std::byte* in_b, std::int64_t stride_b, std::byte* out,
+                std::int64_t n) {
+  const In* const a = typed<In>(in_a);
+  const In* const b = typed<In>(in_b);
+  Out* const o = reinterpret_cast<Out*>(out);
+  if (stride_a == 1 && stride_b == 1) {
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], b[i]);
+  } else if (stride_a == 1 && stride_b == 0) {
+    const In c = *b;
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::apply(a[i], c);
+  } else if (stride_a == 0 && stride_b == 1) {
+    const In c = *a;
+    for (std::int64_t i = 0; i < n; ++i) o[i] = F::apply(c, b[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      o[i] = F::apply(a[i * stride_a], b[i * stride_b]);
+    }
+  }
+}
+
+/// Calls `f.operator()<T>()` for the type of a number; R() for other dtypes.
+template <class R, class F>
+R visit_dtype(DType dtype, F f) {
+  switch (dtype) {
+    case DType::kBool: return f.template operator()<bool>();
+    case DType::kInt8: return f.template operator()<std::int8_t>();
+    case DType::kInt16: return f.template operator()<std::int16_t>();
+    case DType::kInt32: return f.template operator()<std::int32_t>();
+    case DType::kInt64: return f.template operator()<std::int64_t>();
+    case DType::kUInt8: return f.template operator()<std::uint8_t>();
+    case DType::kUInt16: return f.template operator()<std::uint16_t>();
+    case DType::kUInt32: return f.template operator()<std::uint32_t>();
+    case DType::kUInt64: return f.template operator()<std::uint64_t>();
+    case DType::kFloat16: return f.template operator()<Float16>();
+    case DType::kFloat32: return f.template operator()<float>();
+    case DType::kFloat64: return f.template operator()<double>();
+    default: return R();
+  }
+}
+
+/// `F::of(x...)` on what T is computed in.
+template <class T, class F>
+struct Apply {
+  using W = Wide<T>;
+  static T apply(T a) { return W::store(F::of(W::load(a))); }
+  static T apply(T a, T b) { return W::store(F::of(W::load(a), W::load(b))); }
+};
+template <class T, class F>
+struct ApplyToBool {
+  using W = Wide<T>;
+  static bool apply(T a) { return F::of(W::load(a)); }
+  static bool apply(T a, T b) { return F::of(W::load(a), W::load(b)); }
+};
+
+}  // namespace penstock::expr
