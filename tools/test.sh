@@ -3,29 +3,27 @@
 # Runs the stages below and ends with the line "N passed, N failed".
 #
 #   release  every test, optimised
-#   tsan     ThreadSanitizer: unit and contract tests (soak: everything)
-#   asan     ASan + UBSan: unit, contract and pipeline tests, fuzz seeds
+#   tsan     ThreadSanitizer: runtime and contract tests (soak: everything)
+#   asan     ASan + UBSan: runtime, memory, parsers, fuzz seeds (soak: everything)
 #
 # Tests read the number of simulated schedules and of random graphs from
 # PENSTOCK_SIM_SEEDS and PENSTOCK_RANDOM_GRAPH_SEEDS. A sanitizer slows them 5
-# to 20 times, so its stages take fewer. CI runs the release stage, soak all
-# three; STAGES="release tsan" chooses.
+# to 20 times, so its stages take fewer. STAGES="release tsan" chooses.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case ${1:-ci} in
   ci)
     seeds=2000 sanitized_seeds=100 timeout=900
-    default_stages="release"
-    tsan_labels="unit contract" ;;
+    tsan_labels="runtime contract"
+    asan_labels="runtime core fuzz" ;;
   soak)
     seeds=100000 sanitized_seeds=10000 timeout=36000
-    default_stages="release tsan asan"
-    tsan_labels="unit contract pipeline fuzz" ;;
+    tsan_labels="unit core runtime contract pipeline fuzz"
+    asan_labels=$tsan_labels ;;
   *) echo "usage: tools/test.sh ci|soak" >&2; exit 2 ;;
 esac
-asan_labels="unit contract pipeline fuzz"
-stages=${STAGES:-$default_stages}
+stages=${STAGES:-release tsan asan}
 jobs=${JOBS:-$(nproc)}
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
@@ -49,7 +47,7 @@ stage() {
   PENSTOCK_SIM_SEEDS=${PENSTOCK_SIM_SEEDS:-$seeds} \
   PENSTOCK_RANDOM_GRAPH_SEEDS=${PENSTOCK_RANDOM_GRAPH_SEEDS:-$seeds} \
     "${run[@]}" ctest --test-dir "build/$preset" "${filter[@]}" -j "$jobs" \
-    --timeout "$timeout" --repeat until-pass:3 --output-on-failure --no-tests=error \
+    --timeout "$timeout" --output-on-failure --no-tests=error \
     --output-junit results/ctest.xml || true
 }
 
