@@ -1,7 +1,7 @@
 """Checks that includes under src/penstock follow the direction of the layers.
 
-    base <- memory <- {io, formats, codecs, kernels, expr} <- graph <- ops
-         <- runtime <- doctor <- the facade (files directly in src/penstock)
+    base <- memory <- {io, formats, image, kernels} <- expr <- graph
+         <- ops <- runtime <- doctor <- the facade (files directly in src/penstock)
 
 A folder may include itself and lower layers, never a neighbour of its own
 layer. Tests and benchmarks (*_test.cc, *_bench.cc, *_examples.cc) run whole pipelines and may
@@ -16,7 +16,8 @@ from pathlib import Path
 LAYERS = [
     {"base"},
     {"memory"},
-    {"io", "formats", "codecs", "kernels", "expr"},
+    {"io", "formats", "image", "kernels"},
+    {"expr"},
     {"graph"},
     {"ops"},
     {"runtime"},

@@ -10,8 +10,8 @@ for group in "$@"; do
   case $group in
     build)
       packages+=(g++ make cmake ninja-build ccache python3 python3-venv
-        libabsl-dev libisal-dev libhwy-dev libgtest-dev libgmock-dev
-        libbenchmark-dev) ;;
+        libabsl-dev libisal-dev libhwy-dev libjpeg62-turbo-dev libspng-dev
+        libwebp-dev libgif-dev libgtest-dev libgmock-dev libbenchmark-dev) ;;
     lint) packages+=(clang-16 clang-tidy-16 clang-format-16 git python3-venv) ;;
     fuzz) packages+=(clang-16 libclang-rt-16-dev llvm-16) ;;
     *) echo "tools/setup.sh: unknown group '$group'" >&2; exit 2 ;;

@@ -1,0 +1,380 @@
+// PNG, WebP, BMP, GIF and decode_image: pixels, options, damaged files.
+#include "penstock/image/decode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "penstock/image/encode.h"
+#include "tests/support/pictures.h"
+
+namespace penstock::image {
+namespace {
+
+using ::penstock::testing::GifFrame;
+using ::penstock::testing::noise;
+using ::penstock::testing::picture;
+using ::penstock::testing::PngFile;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+
+std::string message(const StatusOr<Tensor>& result) {
+  return result.ok() ? "ok" : std::string(to_std(result.status().message()));
+}
+
+using Decoder = std::function<StatusOr<Tensor>(std::string_view)>;
+
+// Every cut and many flipped bits: an error that names the decoder, or a
+// picture; `fails` says that no cut may pass.
+void expect_safe(const std::string& file, const std::string& name,
+                 const Decoder& decode, std::size_t tail) {
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    const std::vector<char> cut(file.begin(),
+                                file.begin() + static_cast<long>(n));
+    const auto result = decode({cut.data(), cut.size()});
+    if (n + tail < file.size()) {
+      ASSERT_FALSE(result.ok()) << name << " " << n;
+    }
+    if (!result.ok()) {
+      ASSERT_THAT(message(result), HasSubstr(name + ":"));
+    }
+  }
+  for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
+    std::string damaged = file;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    const auto result = decode(damaged);
+    if (!result.ok()) {
+      ASSERT_THAT(message(result), HasSubstr(name + ":"));
+    }
+  }
+}
+
+PngFile random_png(int color_type, int bit_depth, bool interlaced) {
+  PngFile file;
+  file.height = 11;
+  file.width = 13;
+  file.bit_depth = bit_depth;
+  file.color_type = color_type;
+  file.interlaced = interlaced;
+  const Tensor random = noise(
+      Shape{11 * 13 * file.samples_per_pixel(), 2},
+      static_cast<std::uint64_t>(color_type * 100 + bit_depth));
+  for (std::int64_t i = 0; i < random.shape()[0]; ++i) {
+    std::uint16_t v;
+    std::memcpy(&v, random.data() + 2 * i, 2);
+    file.samples.push_back(v & ((1U << bit_depth) - 1));
+  }
+  if (color_type == 3) {
+    for (int i = 0; i < 3 << bit_depth; ++i) {
+      file.palette.push_back(static_cast<char>(i * 37 + 11));
+    }
+  }
+  return file;
+}
+
+TEST(DecodePng, ReadsEveryDepthAndColourType) {
+  struct Case { int color_type; std::vector<int> depths; };
+  for (const Case& c : {Case{0, {1, 2, 4, 8, 16}}, Case{2, {8, 16}},
+                        Case{3, {1, 2, 4, 8}}, Case{4, {8, 16}},
+                        Case{6, {8, 16}}}) {
+    for (const int depth : c.depths) {
+      for (const bool interlaced : {false, true}) {
+        const PngFile file = random_png(c.color_type, depth, interlaced);
+        std::vector<std::uint8_t> bytes;
+        std::vector<std::uint16_t> words;
+        for (const std::uint32_t v : file.samples) {
+          if (c.color_type == 3) {
+            for (std::size_t k = 0; k < 3; ++k) {
+              bytes.push_back(
+                  static_cast<std::uint8_t>(file.palette[3 * v + k]));
+              words.push_back(static_cast<std::uint16_t>(bytes.back() * 257));
+            }
+            continue;
+          }
+          const std::uint32_t full = (1U << depth) - 1;
+          bytes.push_back(static_cast<std::uint8_t>(
+              depth == 16 ? v >> 8 : v * 255 / full));
+          words.push_back(
+              static_cast<std::uint16_t>(depth == 16 ? v : v * 65535 / full));
+        }
+        const auto result = decode_png(file.encode());
+        ASSERT_TRUE(result.ok()) << result.status() << c.color_type << depth;
+        ASSERT_THAT(result->as<std::uint8_t>(), ElementsAreArray(bytes))
+            << c.color_type << " " << depth << " " << interlaced;
+        const auto deep =
+            decode_png(file.encode(), {.dtype = DType::kUInt16});
+        ASSERT_THAT(deep->as<std::uint16_t>(), ElementsAreArray(words))
+            << c.color_type << " " << depth << " " << interlaced;
+      }
+    }
+  }
+}
+
+TEST(DecodePng, AddsAndDropsChannels) {
+  PngFile file;
+  file.height = file.width = 1;
+  file.color_type = 6;
+  file.samples = {10, 200, 30, 77};
+  const std::string rgba = file.encode();
+  EXPECT_THAT(decode_png(rgba)->as<std::uint8_t>(),
+              ElementsAre(10, 200, 30, 77));
+  EXPECT_THAT(decode_png(rgba, {.channels = 3})->as<std::uint8_t>(),
+              ElementsAre(10, 200, 30));
+  file.color_type = 0;
+  file.samples = {99};
+  const std::string grey = file.encode();
+  EXPECT_THAT(decode_png(grey, {.channels = 4})->as<std::uint8_t>(),
+              ElementsAre(99, 99, 99, 255));
+  EXPECT_THAT(decode_png(grey, {.channels = 2})->as<std::uint8_t>(),
+              ElementsAre(99, 255));
+  EXPECT_THAT(message(decode_png(grey, {.channels = 5})),
+              HasSubstr("decode_png: channels must be 0 to 4, got 5"));
+  EXPECT_THAT(message(decode_png(grey, {.dtype = DType::kFloat32})),
+              HasSubstr("dtype must be uint8 or uint16, got float32"));
+}
+
+TEST(DecodePng, KnowsTransparentColours) {
+  PngFile file;
+  file.height = 1;
+  file.width = 2;
+  file.color_type = 3;
+  file.bit_depth = 2;
+  file.samples = {1, 0};
+  file.palette = std::string("\x01\x02\x03\x04\x05\x06", 6);
+  file.transparent = "\x80";
+  EXPECT_THAT(decode_png(file.encode())->as<std::uint8_t>(),
+              ElementsAre(4, 5, 6, 255, 1, 2, 3, 128));
+  file.palette.clear();
+  file.color_type = 0;
+  file.transparent = std::string("\0\1", 2);
+  EXPECT_THAT(decode_png(file.encode(), {.channels = 2})->as<std::uint8_t>(),
+              ElementsAre(85, 0, 0, 255));
+  EXPECT_THAT(decode_png(file.encode())->as<std::uint8_t>(),
+              ElementsAre(85, 0));
+}
+
+TEST(DecodePng, IsSafeOnDamagedFiles) {
+  for (const bool interlaced : {false, true}) {
+    const std::string file = random_png(3, 4, interlaced).encode();
+    expect_safe(file, "decode_png", [](std::string_view data) {
+      return decode_png(data, {.max_pixels = 1 << 20});
+    }, 32);
+  }
+  PngFile bomb = random_png(2, 8, false);
+  std::string file = bomb.encode();
+  EXPECT_THAT(message(decode_png(file, {.max_pixels = 100})),
+              HasSubstr("11 x 13 pixels, more than max_pixels = 100"));
+  EXPECT_THAT(message(decode_png("")), HasSubstr("not a PNG: no data"));
+}
+
+TEST(EncodePng, RoundTripsEveryChannelCount) {
+  for (const std::int64_t channels : {1, 2, 3, 4}) {
+    const Tensor image = noise(Shape{9, 7, channels});
+    EXPECT_EQ(decode_png(encode_png(image).value()).value(), image);
+    std::vector<std::uint16_t> deep;
+    for (const std::uint8_t v : image.as<std::uint8_t>()) {
+      deep.push_back(static_cast<std::uint16_t>(v * 251 + 3));
+    }
+    const Tensor wide = Tensor::from(std::span<const std::uint16_t>(deep),
+                                     Shape{9, 7, channels});
+    EXPECT_EQ(decode_png(encode_png(wide, {.compression = 1}).value(),
+                         {.dtype = DType::kUInt16})
+                  .value(),
+              wide);
+  }
+}
+
+TEST(Encode, RefusesWhatItCannotWrite) {
+  const Tensor floats = Tensor::from<float>({1, 2, 3});
+  EXPECT_THAT(std::string(encode_png(floats).status().message()),
+              HasSubstr("encode_png: image must be uint8 or uint16, got "
+                        "float32"));
+  const Tensor flat = Tensor::from<std::uint8_t>({1, 2, 3});
+  EXPECT_FALSE(encode_jpeg(flat).ok());
+  EXPECT_FALSE(encode_webp(picture(4, 4, 1)).ok());
+  EXPECT_FALSE(encode_jpeg(picture(4, 4, 3), {.quality = 101}).ok());
+  EXPECT_FALSE(encode_jpeg(noise(Shape{4, 4, 2})).ok());
+  EXPECT_FALSE(encode_png(picture(4, 4, 3), {.compression = 10}).ok());
+}
+
+TEST(DecodeWebp, RoundTripsLosslessly) {
+  for (const std::int64_t channels : {3, 4}) {
+    const Tensor image = noise(Shape{19, 23, channels});
+    const std::string file =
+        encode_webp(image, {.lossless = true}).value();
+    EXPECT_EQ(decode_webp(file).value(), image);
+    EXPECT_EQ(decode_webp(file, {.channels = 1})->shape(),
+              (Shape{19, 23, 1}));
+    EXPECT_EQ(decode_webp(file, {.channels = 4})->shape(),
+              (Shape{19, 23, 4}));
+    expect_safe(encode_webp(noise(Shape{4, 4, channels}), {.lossless = true})
+                    .value(),
+                "decode_webp", [](std::string_view data) {
+                  return decode_webp(data, {.max_pixels = 1 << 16});
+                },
+                4);
+  }
+  const Tensor photo = picture(40, 40, 3);
+  EXPECT_EQ(decode_webp(encode_webp(photo).value())->shape(), photo.shape());
+  EXPECT_THAT(message(decode_webp("RIFFxxxxWEBP")), HasSubstr("WebP"));
+}
+
+std::string bmp(std::int32_t height, std::int32_t width, std::uint32_t bits,
+                const std::string& palette, const std::string& pixels) {
+  std::string out = "BM";
+  const auto put = [&](std::uint32_t v, int bytes) {
+    for (int i = 0; i < bytes; ++i) {
+      out.push_back(static_cast<char>(v >> (8 * i)));
+    }
+  };
+  put(0, 8);
+  put(static_cast<std::uint32_t>(54 + palette.size()), 4);
+  put(40, 4);
+  put(static_cast<std::uint32_t>(width), 4);
+  put(static_cast<std::uint32_t>(height), 4);
+  put(1, 2);
+  put(bits, 2);
+  put(0, 16);
+  put(static_cast<std::uint32_t>(palette.size() / 4), 4);
+  put(0, 4);
+  return out + palette + pixels;
+}
+
+TEST(DecodeBmp, ReadsTheCommonKinds) {
+  // Two rows of one pixel, bottom up, each padded to four bytes.
+  const std::string rgb = bmp(2, 1, 24, "", std::string("\1\2\3\0\4\5\6\0", 8));
+  EXPECT_THAT(decode_bmp(rgb)->as<std::uint8_t>(),
+              ElementsAre(6, 5, 4, 3, 2, 1));
+  const std::string down =
+      bmp(-2, 1, 24, "", std::string("\1\2\3\0\4\5\6\0", 8));
+  EXPECT_THAT(decode_bmp(down)->as<std::uint8_t>(),
+              ElementsAre(3, 2, 1, 6, 5, 4));
+  EXPECT_THAT(decode_bmp(down, {.channels = 4})->as<std::uint8_t>(),
+              ElementsAre(3, 2, 1, 255, 6, 5, 4, 255));
+  const std::string rgba = bmp(1, 1, 32, "", "\1\2\3\4");
+  EXPECT_THAT(decode_bmp(rgba)->as<std::uint8_t>(), ElementsAre(3, 2, 1, 4));
+  const std::string deep = bmp(1, 2, 16, "", std::string("\x1F\0\0\x7C", 4));
+  EXPECT_THAT(decode_bmp(deep)->as<std::uint8_t>(),
+              ElementsAre(0, 0, 255, 255, 0, 0));
+}
+
+TEST(DecodeBmp, ReadsPalettes) {
+  const std::string colours("\1\2\3\0\4\5\6\0", 8);
+  const std::string pixels("\x40\0\0\0", 4);
+  EXPECT_THAT(decode_bmp(bmp(1, 3, 1, colours, pixels))->as<std::uint8_t>(),
+              ElementsAre(3, 2, 1, 6, 5, 4, 3, 2, 1));
+  const std::string greys("\7\7\7\0\11\11\11\0", 8);
+  EXPECT_THAT(decode_bmp(bmp(1, 3, 1, greys, pixels))->as<std::uint8_t>(),
+              ElementsAre(7, 9, 7));
+}
+
+TEST(DecodeBmp, IsSafeOnDamagedFiles) {
+  const std::string file =
+      bmp(2, 3, 8, std::string("\1\2\3\0\4\5\6\0", 8),
+          std::string("\0\1\0\0\1\1\0\0", 8));
+  expect_safe(file, "decode_bmp", [](std::string_view data) {
+    return decode_bmp(data, {.max_pixels = 1 << 16});
+  }, 0);
+  EXPECT_EQ(decode_bmp(bmp(1 << 20, 1 << 20, 24, "", "")).status().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_THAT(message(decode_bmp(bmp(5, 5, 7, "", ""))),
+              HasSubstr("7 bits per pixel"));
+}
+
+const std::string kColours("\0\0\0\x10\0\0\0\x20\0\0\0\x30", 12);
+
+TEST(DecodeGif, DrawsFramesOverEachOther) {
+  // 1 red, 2 green, 3 blue; the second frame covers the right pixel.
+  const std::string file = testing::encode_gif(
+      1, 2, kColours,
+      {GifFrame{0, 0, 2, 1, {1, 2}}, GifFrame{1, 0, 1, 1, {3}}});
+  const Tensor frames = decode_gif(file).value();
+  ASSERT_EQ(frames.shape(), (Shape{2, 1, 2, 3}));
+  EXPECT_THAT(frames.as<std::uint8_t>(),
+              ElementsAre(16, 0, 0, 0, 32, 0, 16, 0, 0, 0, 0, 48));
+  EXPECT_EQ(decode_gif(file, {.max_frames = 1})->shape(), (Shape{1, 1, 2, 3}));
+}
+
+TEST(DecodeGif, KeepsTransparentPixelsAndDisposes) {
+  const std::string file = testing::encode_gif(
+      1, 2, kColours,
+      {GifFrame{0, 0, 2, 1, {1, 2}, 1},
+       GifFrame{0, 0, 2, 1, {3, 1}, 2, 1},    // 1 is transparent; then cleared
+       GifFrame{0, 0, 1, 1, {2}, 3},          // then as before it
+       GifFrame{1, 0, 1, 1, {3}, 0}});
+  const Tensor frames = decode_gif(file).value();
+  EXPECT_THAT(frames.row(1).as<std::uint8_t>(),
+              ElementsAre(0, 0, 48, 0, 32, 0));
+  EXPECT_THAT(frames.row(2).as<std::uint8_t>(), ElementsAre(0, 32, 0, 0, 0, 0));
+  EXPECT_THAT(frames.row(3).as<std::uint8_t>(), ElementsAre(0, 0, 0, 0, 0, 48));
+}
+
+TEST(DecodeGif, ReadsInterlacedRows) {
+  GifFrame plain{0, 0, 3, 11, {}};
+  for (int i = 0; i < 33; ++i) {
+    plain.indices.push_back(static_cast<std::uint8_t>((i * 7 + i / 5) % 4));
+  }
+  GifFrame interlaced = plain;
+  interlaced.interlaced = true;
+  EXPECT_EQ(
+      decode_gif(testing::encode_gif(11, 3, kColours, {interlaced})).value(),
+      decode_gif(testing::encode_gif(11, 3, kColours, {plain})).value());
+}
+
+TEST(DecodeGif, IsSafeOnDamagedFiles) {
+  const std::string file = testing::encode_gif(
+      3, 4, kColours,
+      {GifFrame{0, 0, 4, 3, {1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0}},
+       GifFrame{1, 1, 2, 2, {3, 2, 1, 0}, 2, 1, true}});
+  expect_safe(file, "decode_gif", [](std::string_view data) {
+    return decode_gif(data, {.max_pixels = 1 << 16});
+  }, 0);
+  EXPECT_THAT(message(decode_gif(file, {.max_pixels = 13})),
+              HasSubstr("2 frames of 3 x 4 pixels"));
+}
+
+TEST(DecodeImage, TellsTheFormatByContent) {
+  const Tensor image = noise(Shape{5, 6, 3});
+  EXPECT_EQ(decode_image(encode_png(image).value()).value(), image);
+  EXPECT_EQ(
+      decode_image(encode_webp(image, {.lossless = true}).value()).value(),
+      image);
+  const std::string jpeg = encode_jpeg(image).value();
+  EXPECT_EQ(decode_image(jpeg).value(), decode_jpeg(jpeg).value());
+  EXPECT_EQ(decode_image(jpeg, {.channels = 1}).value(),
+            decode_jpeg(jpeg, {.channels = 1}).value());
+  const std::string gif =
+      testing::encode_gif(1, 2, kColours, {GifFrame{0, 0, 2, 1, {1, 2}}});
+  EXPECT_EQ(decode_image(gif)->shape(), (Shape{1, 1, 2, 3}));
+  EXPECT_EQ(decode_image(gif, {.expand_animations = false})->shape(),
+            (Shape{1, 2, 3}));
+  EXPECT_FALSE(decode_image(gif, {.channels = 4}).ok());
+  EXPECT_EQ(decode_image(bmp(1, 1, 32, "", "\1\2\3\4"))->shape(),
+            (Shape{1, 1, 4}));
+  EXPECT_THAT(message(decode_image("text")),
+              HasSubstr("no JPEG, PNG, GIF, BMP or WebP"));
+  EXPECT_FALSE(decode_image("").ok());
+}
+
+TEST(DecodeImage, ScalesToTheDtype) {
+  PngFile file;
+  file.height = file.width = 1;
+  file.bit_depth = 16;
+  file.color_type = 0;
+  file.samples = {0x8001};
+  const std::string png = file.encode();
+  EXPECT_EQ(decode_image(png)->as<std::uint8_t>()[0], 0x80);
+  EXPECT_EQ(decode_image(png, {.dtype = DType::kUInt16})
+                ->as<std::uint16_t>()[0],
+            0x8001);
+  EXPECT_FLOAT_EQ(
+      decode_image(png, {.dtype = DType::kFloat32})->as<float>()[0],
+      32769.0F / 65535.0F);
+  EXPECT_FALSE(decode_image(png, {.dtype = DType::kInt64}).ok());
+}
+
+}  // namespace
+}  // namespace penstock::image
