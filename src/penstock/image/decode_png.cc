@@ -117,10 +117,12 @@ class Samples {
   std::uint32_t depth_;
 };
 
-// TensorFlow's weights of decode_png, in libpng's fixed point.
-std::uint32_t grey_of(const Pixel& p) {
+// libpng's grey with TensorFlow's weights: 0.299, 0.587, 0.114 in 1/32768, and
+// rounded only for 16 bits.
+std::uint32_t grey_of(const Pixel& p, int bit_depth) {
   if (p.r == p.g && p.r == p.b) return p.r;
-  return (p.r * 9798 + p.g * 3736 + p.b * 19234 + 16384) >> 15;
+  const std::uint32_t sum = p.r * 9797 + p.g * 19234 + p.b * 3737;
+  return (sum + (bit_depth == 16 ? 16384 : 0)) >> 15;
 }
 
 template <class T>
@@ -135,7 +137,7 @@ void convert_row(const Stored& stored, const std::uint8_t* in, int channels,
   for (std::int64_t x = 0; x < stored.header.width; ++x, out += channels) {
     const Pixel p = samples.pixel(x);
     if (channels < 3) {
-      out[0] = narrow(stored.grey() ? p.r : grey_of(p));
+      out[0] = narrow(grey_of(p, stored.header.bit_depth));
     } else {
       out[0] = narrow(p.r);
       out[1] = narrow(p.g);

@@ -1,0 +1,8 @@
+// Everything in penstock/image.
+#pragma once
+
+#include "penstock/image/convert.h"   // IWYU pragma: export
+#include "penstock/image/decode.h"    // IWYU pragma: export
+#include "penstock/image/encode.h"    // IWYU pragma: export
+#include "penstock/image/geometry.h"  // IWYU pragma: export
+#include "penstock/image/resize.h"    // IWYU pragma: export

@@ -1,0 +1,348 @@
+// The kernels for every instruction set: this file is compiled once for each.
+#include "penstock/image/kernels.h"
+
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "penstock/image/kernels.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace penstock::image {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F = hn::ScalableTag<float>;
+using V = hn::Vec<F>;
+
+// As many pixel values as a vector has floats, widened.
+HWY_INLINE V load_values(F d, const std::uint8_t* p) {
+  const hn::Rebind<std::uint8_t, F> du;
+  const hn::RebindToSigned<F> di;
+  return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(du, p)));
+}
+HWY_INLINE V load_values(F d, const std::uint16_t* p) {
+  const hn::Rebind<std::uint16_t, F> du;
+  const hn::RebindToSigned<F> di;
+  return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(du, p)));
+}
+HWY_INLINE V load_values(F d, const hwy::float16_t* p) {
+  const hn::Rebind<hwy::float16_t, F> dh;
+  return hn::PromoteTo(d, hn::LoadU(dh, p));
+}
+HWY_INLINE V load_values(F d, const float* p) { return hn::LoadU(d, p); }
+
+// Fewer values than a vector holds, through a copy, zeros behind them.
+template <class T>
+HWY_INLINE V load_some(F d, const T* p, std::size_t count) {
+  HWY_ALIGN T copy[hn::MaxLanes(F())] = {};
+  for (std::size_t i = 0; i < count; ++i) copy[i] = p[i];
+  return load_values(d, copy);
+}
+HWY_INLINE void store_some(F d, V v, float* p, std::size_t count) {
+  HWY_ALIGN float copy[hn::MaxLanes(F())];
+  hn::Store(v, d, copy);
+  for (std::size_t i = 0; i < count; ++i) p[i] = copy[i];
+}
+
+template <class T>
+void vertical_of(const T* HWY_RESTRICT in, std::size_t stride,
+                 const float* weights, std::size_t taps, std::size_t count,
+                 float* HWY_RESTRICT out) {
+  const F d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  if (taps == 2) {
+    const V w0 = hn::Set(d, weights[0]);
+    const V w1 = hn::Set(d, weights[1]);
+    for (; i + lanes <= count; i += lanes) {
+      const V a = hn::Mul(w0, load_values(d, in + i));
+      const V b = hn::Mul(w1, load_values(d, in + stride + i));
+      hn::StoreU(hn::Add(a, b), d, out + i);
+    }
+  } else {
+    for (; i + lanes <= count; i += lanes) {
+      V sum = hn::Mul(hn::Set(d, weights[0]), load_values(d, in + i));
+      for (std::size_t k = 1; k < taps; ++k) {
+        sum = hn::Add(sum, hn::Mul(hn::Set(d, weights[k]),
+                                   load_values(d, in + k * stride + i)));
+      }
+      hn::StoreU(sum, d, out + i);
+    }
+  }
+  if (i == count) return;
+  const std::size_t rest = count - i;
+  V sum = hn::Mul(hn::Set(d, weights[0]), load_some(d, in + i, rest));
+  for (std::size_t k = 1; k < taps; ++k) {
+    sum = hn::Add(sum, hn::Mul(hn::Set(d, weights[k]),
+                               load_some(d, in + k * stride + i, rest)));
+  }
+  store_some(d, sum, out + i, rest);
+}
+
+void vertical(const void* in, DType dtype, std::int64_t stride,
+              const float* weights, std::int64_t taps, std::int64_t count,
+              float* out) {
+  const auto run = [&](auto* values) {
+    vertical_of(values, static_cast<std::size_t>(stride), weights,
+                static_cast<std::size_t>(taps),
+                static_cast<std::size_t>(count), out);
+  };
+  switch (dtype) {
+    case DType::kUInt8: run(static_cast<const std::uint8_t*>(in)); break;
+    case DType::kUInt16: run(static_cast<const std::uint16_t*>(in)); break;
+    case DType::kFloat16: run(static_cast<const hwy::float16_t*>(in)); break;
+    default: run(static_cast<const float*>(in)); break;
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Three channels: a pixel is loaded as four values. The fourth is the next
+// pixel's and is overwritten by it; the last pixel is stored by itself.
+template <int kTaps>
+void horizontal_rgb(const float* HWY_RESTRICT in, const AxisWeights& axis,
+                    float* HWY_RESTRICT out) {
+  const hn::FixedTag<float, 4> d;
+  const auto taps = static_cast<std::size_t>(axis.taps);
+  const float* weights = axis.weights.data();
+  const std::int32_t* first = axis.first.data();
+  const auto outputs = static_cast<std::size_t>(axis.outputs);
+  const auto sum_at = [&](std::size_t x) HWY_ATTR {
+    const float* pixel = in + static_cast<std::size_t>(first[x]) * 3;
+    const float* w = weights + x * taps;
+    auto sum = hn::Mul(hn::Set(d, w[0]), hn::LoadU(d, pixel));
+    if constexpr (kTaps == 2) {
+      return hn::Add(sum, hn::Mul(hn::Set(d, w[1]), hn::LoadU(d, pixel + 3)));
+    }
+    for (std::size_t k = 1; k < taps; ++k) {
+      sum = hn::Add(sum,
+                    hn::Mul(hn::Set(d, w[k]), hn::LoadU(d, pixel + 3 * k)));
+    }
+    return sum;
+  };
+  for (std::size_t x = 0; x + 1 < outputs; ++x) {
+    hn::StoreU(sum_at(x), d, out + 3 * x);
+  }
+  HWY_ALIGN float last[4];
+  hn::Store(sum_at(outputs - 1), d, last);
+  for (std::size_t c = 0; c < 3; ++c) out[3 * (outputs - 1) + c] = last[c];
+}
+#endif
+
+// One channel: outputs side by side in a vector, inputs gathered.
+void horizontal_grey(const float* HWY_RESTRICT in, const AxisWeights& axis,
+                     float* HWY_RESTRICT out) {
+  const F d;
+  const hn::RebindToSigned<F> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto taps = static_cast<std::size_t>(axis.taps);
+  const auto outputs = static_cast<std::size_t>(axis.outputs);
+  const float* weights = axis.weights.data();
+  const auto step = hn::Mul(hn::Iota(di, 0),
+                            hn::Set(di, static_cast<std::int32_t>(taps)));
+  std::size_t x = 0;
+  for (; x + lanes <= outputs; x += lanes) {
+    const auto index = hn::LoadU(di, axis.first.data() + x);
+    const float* w = weights + x * taps;
+    V sum = hn::Mul(hn::GatherIndex(d, w, step), hn::GatherIndex(d, in, index));
+    for (std::size_t k = 1; k < taps; ++k) {
+      sum = hn::Add(sum, hn::Mul(hn::GatherIndex(d, w + k, step),
+                                 hn::GatherIndex(d, in + k, index)));
+    }
+    hn::StoreU(sum, d, out + x);
+  }
+  for (; x < outputs; ++x) {
+    const float* pixel = in + axis.first[x];
+    float sum = weights[x * taps] * pixel[0];
+    for (std::size_t k = 1; k < taps; ++k) {
+      sum = sum + weights[x * taps + k] * pixel[k];
+    }
+    out[x] = sum;
+  }
+}
+
+// Any number of channels: those of a pixel side by side.
+void horizontal_any(const float* HWY_RESTRICT in, const AxisWeights& axis,
+                    std::size_t channels, float* HWY_RESTRICT out) {
+  const hn::CappedTag<float, 4> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto taps = static_cast<std::size_t>(axis.taps);
+  const auto outputs = static_cast<std::size_t>(axis.outputs);
+  for (std::size_t x = 0; x < outputs; ++x) {
+    const float* pixel = in + static_cast<std::size_t>(axis.first[x]) * channels;
+    const float* w = axis.weights.data() + x * taps;
+    float* result = out + x * channels;
+    std::size_t c = 0;
+    for (; c + lanes <= channels; c += lanes) {
+      auto sum = hn::Mul(hn::Set(d, w[0]), hn::LoadU(d, pixel + c));
+      for (std::size_t k = 1; k < taps; ++k) {
+        sum = hn::Add(sum, hn::Mul(hn::Set(d, w[k]),
+                                   hn::LoadU(d, pixel + k * channels + c)));
+      }
+      hn::StoreU(sum, d, result + c);
+    }
+    for (; c < channels; ++c) {
+      float sum = w[0] * pixel[c];
+      for (std::size_t k = 1; k < taps; ++k) {
+        sum = sum + w[k] * pixel[k * channels + c];
+      }
+      result[c] = sum;
+    }
+  }
+}
+
+void horizontal(const float* in, const AxisWeights& axis,
+                std::int64_t channels, float* out) {
+#if HWY_TARGET != HWY_SCALAR
+  if (channels == 3 && axis.taps == 2) return horizontal_rgb<2>(in, axis, out);
+  if (channels == 3) return horizontal_rgb<0>(in, axis, out);
+#endif
+  if (channels == 1) return horizontal_grey(in, axis, out);
+  horizontal_any(in, axis, static_cast<std::size_t>(channels), out);
+}
+
+template <class T>
+void scale_of(const T* in, std::size_t count, const float* mean,
+              const float* scale, std::size_t channels, float* out) {
+  const F d;
+  const std::size_t lanes = hn::Lanes(d);
+  // The channels repeat after `channels` vectors.
+  constexpr std::size_t kMost = 4;
+  HWY_ALIGN float means[kMost * hn::MaxLanes(F())];
+  HWY_ALIGN float scales[kMost * hn::MaxLanes(F())];
+  std::size_t i = 0;
+  if (channels <= kMost) {
+    const std::size_t period = channels * lanes;
+    for (std::size_t k = 0; k < period; ++k) {
+      means[k] = mean[k % channels];
+      scales[k] = scale[k % channels];
+    }
+    for (; i + period <= count; i += period) {
+      for (std::size_t k = 0; k < period; k += lanes) {
+        const V v = hn::Sub(load_values(d, in + i + k), hn::Load(d, means + k));
+        hn::StoreU(hn::Mul(v, hn::Load(d, scales + k)), d, out + i + k);
+      }
+    }
+    for (std::size_t k = 0; i < count; i += lanes, k += lanes) {
+      const std::size_t rest = HWY_MIN(lanes, count - i);
+      const V v =
+          hn::Sub(load_some(d, in + i, rest), hn::Load(d, means + k));
+      store_some(d, hn::Mul(v, hn::Load(d, scales + k)), out + i, rest);
+    }
+    return;
+  }
+  for (; i + channels <= count; i += channels) {
+    for (std::size_t c = 0; c < channels; c += lanes) {
+      const std::size_t rest = HWY_MIN(lanes, channels - c);
+      const V v = hn::Sub(load_some(d, in + i + c, rest),
+                          load_some(d, mean + c, rest));
+      store_some(d, hn::Mul(v, load_some(d, scale + c, rest)), out + i + c,
+                 rest);
+    }
+  }
+}
+
+void scale(const void* in, DType dtype, std::int64_t count, const float* mean,
+           const float* factor, std::int64_t channels, float* out) {
+  const auto run = [&](auto* values) {
+    scale_of(values, static_cast<std::size_t>(count), mean, factor,
+             static_cast<std::size_t>(channels), out);
+  };
+  switch (dtype) {
+    case DType::kUInt8: run(static_cast<const std::uint8_t*>(in)); break;
+    case DType::kUInt16: run(static_cast<const std::uint16_t*>(in)); break;
+    case DType::kFloat16: run(static_cast<const hwy::float16_t*>(in)); break;
+    default: run(static_cast<const float*>(in)); break;
+  }
+}
+
+void widen_all(const std::uint8_t* in, std::int64_t count, float factor,
+               float* out) {
+  const F d;
+  const auto n = static_cast<std::size_t>(count);
+  const std::size_t lanes = hn::Lanes(d);
+  const V f = hn::Set(d, factor);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(hn::Mul(load_values(d, in + i), f), d, out + i);
+  }
+  if (i < n) {
+    store_some(d, hn::Mul(load_some(d, in + i, n - i), f), out + i, n - i);
+  }
+}
+
+Moments moments_of(const std::uint8_t* in, std::int64_t count) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> du;
+  const auto n = static_cast<std::size_t>(count);
+  const std::size_t lanes = hn::Lanes(d);
+  Moments m;
+  std::size_t i = 0;
+  while (i + lanes <= n) {
+    // 65536 squares of bytes fit a lane.
+    const std::size_t end = HWY_MIN(n, i + 65536 * lanes);
+    auto sum = hn::Zero(d);
+    auto squares = hn::Zero(d);
+    for (; i + lanes <= end; i += lanes) {
+      const auto v = hn::PromoteTo(d, hn::LoadU(du, in + i));
+      sum = hn::Add(sum, v);
+      squares = hn::Add(squares, hn::Mul(v, v));
+    }
+    HWY_ALIGN std::uint32_t parts[hn::MaxLanes(d)];
+    hn::Store(sum, d, parts);
+    for (std::size_t k = 0; k < lanes; ++k) m.sum += parts[k];
+    hn::Store(squares, d, parts);
+    for (std::size_t k = 0; k < lanes; ++k) m.squares += parts[k];
+  }
+  for (; i < n; ++i) {
+    m.sum += in[i];
+    m.squares += std::uint64_t{in[i]} * in[i];
+  }
+  return m;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace penstock::image
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace penstock::image {
+
+HWY_EXPORT(vertical);
+HWY_EXPORT(horizontal);
+HWY_EXPORT(scale);
+HWY_EXPORT(widen_all);
+HWY_EXPORT(moments_of);
+
+void vertical_sum(const void* in, DType dtype, std::int64_t stride,
+                  const float* weights, std::int64_t taps, std::int64_t count,
+                  float* out) {
+  HWY_DYNAMIC_DISPATCH(vertical)
+  (in, dtype, stride, weights, taps, count, out);
+}
+
+void horizontal_sum(const float* in, const AxisWeights& axis,
+                    std::int64_t channels, float* out) {
+  HWY_DYNAMIC_DISPATCH(horizontal)(in, axis, channels, out);
+}
+
+void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
+                        const float* mean, const float* factor,
+                        std::int64_t channels, float* out) {
+  HWY_DYNAMIC_DISPATCH(scale)
+  (in, dtype, count, mean, factor, channels, out);
+}
+
+void widen(const std::uint8_t* in, std::int64_t count, float factor,
+           float* out) {
+  HWY_DYNAMIC_DISPATCH(widen_all)(in, count, factor, out);
+}
+
+Moments moments(const std::uint8_t* in, std::int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(moments_of)(in, count);
+}
+
+}  // namespace penstock::image
+#endif  // HWY_ONCE
