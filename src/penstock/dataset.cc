@@ -64,6 +64,10 @@ Iterator::~Iterator() = default;
 std::string Iterator::state_dict() const { return core_->state_dict(); }
 IteratorStats Iterator::stats() const { return core_->stats(); }
 std::string Iterator::explain() const { return core_->explain(); }
+bool Iterator::start_trace(std::int64_t events_per_thread) {
+  return core_->start_trace(events_per_thread);
+}
+Trace Iterator::stop_trace() { return core_->stop_trace(); }
 void Iterator::cancel() { core_->cancel(); }
 void Iterator::close() { core_->close(); }
 bool Iterator::close(std::chrono::nanoseconds timeout) {

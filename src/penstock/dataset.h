@@ -24,6 +24,7 @@
 #include "penstock/ops/map/map.h"
 #include "penstock/ops/shuffle/shuffle.h"
 #include "penstock/runtime/stats.h"
+#include "penstock/runtime/trace.h"
 #include "penstock/source.h"
 #include "penstock/typed_fold.h"
 #include "penstock/typed_function.h"
@@ -52,6 +53,11 @@ class Iterator {
   IteratorStats stats() const;
   /// The plan that is running.
   std::string explain() const;
+  /// Records what each thread does from now on, for a timeline: the last
+  /// `events_per_thread` events of each. False if that is under way already.
+  bool start_trace(std::int64_t events_per_thread = 1 << 16);
+  /// What was recorded since.
+  Trace stop_trace();
   /// A waiting next() returns; no new work starts. Returns at once.
   void cancel();
   /// Waits for user functions that are running, then frees everything.

@@ -40,6 +40,10 @@ class IteratorCore {
   std::string state_dict() const;
   IteratorStats stats() const { return run_->stats(); }
   std::string explain() const { return run_->explain(); }
+  bool start_trace(std::int64_t events_per_thread) {
+    return run_->start_trace(events_per_thread);
+  }
+  Trace stop_trace() { return run_->stop_trace(); }
   void cancel();
   /// False when user code still ran after `timeout_ns` (below zero: waits for
   /// it). The iterator is cancelled then, and can be closed again.

@@ -36,6 +36,8 @@ class Pipe {
   /// Without the lock.
   virtual void run(Work& work) = 0;
   virtual void complete(Work& work) = 0;
+  /// Without the lock, after run(): records what it did.
+  virtual void trace(const Work& work, TraceRecorder& trace) const = 0;
   /// Nothing will be appended to out() any more.
   virtual bool no_more() const = 0;
   virtual void collect_stats(std::vector<PipeStats>& out,
@@ -105,6 +107,7 @@ class SegmentPipe final : public Pipe {
   bool find(const Demand& demand, ClaimKind kind, Work& work) override;
   void run(Work& work) override;
   void complete(Work& work) override;
+  void trace(const Work& work, TraceRecorder& trace) const override;
   bool no_more() const override;
   void collect_stats(std::vector<PipeStats>& out,
                      std::int64_t now) const override;
@@ -234,6 +237,7 @@ class SequencerPipe final : public Pipe {
   bool find(const Demand& demand, ClaimKind kind, Work& work) override;
   void run(Work& work) override;
   void complete(Work& work) override;
+  void trace(const Work& work, TraceRecorder& trace) const override;
   bool no_more() const override { return ended_; }
   void collect_stats(std::vector<PipeStats>& out,
                      std::int64_t now) const override;

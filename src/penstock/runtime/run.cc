@@ -118,6 +118,31 @@ int Run::current_depth() { return t_depth; }
 void Run::execute(Work& work) {
   const DepthScope depth(config_.depth + 1);
   work.pipe->run(work);
+  if (!tracing()) return;
+  if (const auto tracer = this->tracer()) work.pipe->trace(work, *tracer);
+}
+
+bool Run::start_trace(std::int64_t events_per_thread) {
+  std::lock_guard lock(tracer_mutex_);
+  if (tracer_) return false;
+  tracer_ = std::make_shared<TraceRecorder>(events_per_thread);
+  tracing_.store(true);
+  return true;
+}
+
+std::shared_ptr<TraceRecorder> Run::tracer() const {
+  std::lock_guard lock(tracer_mutex_);
+  return tracer_;
+}
+
+Trace Run::stop_trace() {
+  std::shared_ptr<TraceRecorder> tracer;
+  {
+    std::lock_guard lock(tracer_mutex_);
+    tracing_.store(false);
+    tracer.swap(tracer_);
+  }
+  return tracer ? tracer->finish() : Trace();
 }
 
 void Run::complete(Work& work) {
@@ -200,7 +225,16 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   }
   const bool wake = result == Fetch::kBlock &&
                     (was_full || root_->out.ready_items() <= 2);
+  const std::int64_t returned = last_return_;
   last_return_ = now();
+  if (tracing()) {
+    if (const auto tracer = this->tracer()) {
+      using Kind = TraceEvent::Kind;
+      tracer->add(Kind::kConsumerStep, nullptr, returned, asked, 0);
+      tracer->add(Kind::kConsumerWait, nullptr, asked, last_return_,
+                  result == Fetch::kBlock ? held_rows_ : 0);
+    }
+  }
   wait_ns_ += last_return_ - asked;
   lock.unlock();
   if (wake) config_.scheduler->notify(this);

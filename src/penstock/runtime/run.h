@@ -28,6 +28,7 @@
 #include "penstock/runtime/exchange.h"
 #include "penstock/runtime/scheduler.h"
 #include "penstock/runtime/stats.h"
+#include "penstock/runtime/trace.h"
 
 namespace penstock {
 
@@ -156,8 +157,13 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<std::string> running_stages();
   IteratorStats stats();
   std::string explain();
+  /// Records events until stop_trace(). False when one is being recorded.
+  bool start_trace(std::int64_t events_per_thread);
+  Trace stop_trace();
+  std::shared_ptr<TraceRecorder> tracer() const;
   Account& account() { return account_; }
   const RunConfig& config() const { return config_; }
+  bool tracing() const { return tracing_.load(std::memory_order_relaxed); }
   Scheduler& scheduler() { return *config_.scheduler; }
 
   // --- monitor ----------------------------------------------------------
@@ -210,6 +216,9 @@ class Run : public std::enable_shared_from_this<Run> {
   bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
   std::atomic<int> nesting_{0};
+  std::atomic<bool> tracing_{false};  // there is a tracer_
+  mutable std::mutex tracer_mutex_;
+  std::shared_ptr<TraceRecorder> tracer_;
   std::atomic<bool> cancelled_{false};
 
   IteratorStats final_stats_;  // once closed

@@ -192,7 +192,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
                  static_cast<std::int64_t>(static_cast<double>(rows) * per_row));
       if (!claim_input(rows, work)) return find(demand, kind, work);
       work.sample =
-          claims_++ % kSampleEvery == 0 ||
+          claims_++ % kSampleEvery == 0 || run_.tracing() ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
       ++active;
       account_wait(kNone, run_.claim_time);
@@ -787,6 +787,21 @@ void SegmentPipe::for_each_segment(
     const std::function<void(SegmentPipe&)>& visit) {
   visit(*this);
   if (input) input->for_each_segment(visit);
+}
+
+void SegmentPipe::trace(const Work& work, TraceRecorder& trace) const {
+  const auto add = [&](const Stage* stage, std::int64_t begin,
+                       std::int64_t end, std::int64_t rows) {
+    trace.add(TraceEvent::Kind::kStage, &stage->label, begin, end, rows);
+  };
+  if (work.stage_ns.empty()) return;  // claimed before the trace began
+  std::int64_t at = work.started + work.stage_ns[0];
+  if (chain) add(chain->base_stage, work.started, at, work.input_rows);
+  for (std::size_t i = 0; i + 1 < work.stage_ns.size(); ++i) {
+    const std::int64_t end = at + work.stage_ns[i + 1];
+    add(links[i].stage, at, end, work.rows_out[i]);
+    at = end;
+  }
 }
 
 void SegmentPipe::running(std::vector<std::string>& labels) const {

@@ -472,6 +472,13 @@ void SequencerPipe::for_each_segment(
   }
 }
 
+void SequencerPipe::trace(const Work& work, TraceRecorder& trace) const {
+  std::int64_t rows = 0;
+  for (const Item& item : work.emitted) rows += item.size;
+  trace.add(TraceEvent::Kind::kStage, &stage_->label, work.started,
+            work.finished, rows);
+}
+
 void SequencerPipe::running(std::vector<std::string>& labels) const {
   for (const auto& pipe : pipes_) {
     if (pipe) pipe->running(labels);

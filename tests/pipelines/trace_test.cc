@@ -1,0 +1,82 @@
+// What a timeline is drawn from.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+Dataset sleepy(std::int64_t n) {
+  return Dataset::range(n)
+      .filter([](std::int64_t x) { return x % 2 == 0; })
+      .shuffle({.buffer_size = 4, .seed = 1})
+      .map([](std::int64_t x) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        return x;
+      });
+}
+
+TEST(Trace, HoldsEveryRowOfEveryStageAndTheConsumer) {
+  Iterator it = sleepy(400).prefetch(1).iterator();
+  ASSERT_TRUE(it.start_trace());
+  EXPECT_FALSE(it.start_trace());
+  while (it.next()) {
+  }
+  const Trace trace = it.stop_trace();
+  EXPECT_EQ(trace.lost, 0);
+  std::map<std::string, std::int64_t> rows;
+  std::int64_t waited = 0;
+  std::int64_t last = 0;
+  for (const TraceEvent& e : trace.events) {
+    EXPECT_LE(e.begin_ns, e.end_ns);
+    EXPECT_LE(last, e.begin_ns);
+    last = e.begin_ns;
+    EXPECT_LT(e.thread, trace.threads);
+    if (e.kind == TraceEvent::Kind::kConsumerWait) waited += e.rows;
+    if (e.kind != TraceEvent::Kind::kStage) continue;
+    rows[trace.stages.at(static_cast<std::size_t>(e.stage))] += e.rows;
+  }
+  EXPECT_EQ(rows["filter#1"], 200);
+  EXPECT_EQ(rows["map#3"], 200);
+  EXPECT_EQ(waited, 200);
+}
+
+TEST(Trace, OfOneThreadDoesNotOverlap) {
+  Iterator it = sleepy(200).iterator();
+  ASSERT_TRUE(it.start_trace());
+  while (it.next()) {
+  }
+  std::map<int, std::int64_t> busy_until;
+  for (const TraceEvent& e : it.stop_trace().events) {
+    if (e.kind != TraceEvent::Kind::kStage) continue;
+    EXPECT_GE(e.begin_ns, busy_until[e.thread]);
+    busy_until[e.thread] = e.end_ns;
+  }
+}
+
+TEST(Trace, KeepsTheLastEventsWhenItIsFull) {
+  Iterator it = sleepy(400).with_options({.cpu_budget = 1}).iterator();
+  ASSERT_TRUE(it.start_trace(4));
+  while (it.next()) {
+  }
+  const Trace trace = it.stop_trace();
+  EXPECT_GT(trace.lost, 0);
+  EXPECT_LE(trace.events.size(), static_cast<std::size_t>(4 * trace.threads));
+}
+
+TEST(Trace, CanBeginAndEndInTheMiddle) {
+  Iterator it = sleepy(2000).iterator();
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_TRUE(it.start_trace());
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(it.next().has_value());
+    EXPECT_FALSE(it.stop_trace().events.empty());
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(it.next().has_value());
+  }
+  EXPECT_TRUE(it.stop_trace().events.empty());
+}
+
+}  // namespace
+}  // namespace penstock
