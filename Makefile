@@ -5,15 +5,19 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 export JOBS FUZZ_SECONDS
 
-.PHONY: help build demo test bench soak fuzz lint format clean
+.PHONY: help build wheel demo test bench soak fuzz lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-build:  ## build the library, tests, examples and benchmarks (build/release)
+build:  ## build the library, Python module, tests, examples and benchmarks (build/release)
 	@tools/setup.sh build
 	@tools/build.sh release
+
+wheel:  ## build a self-contained wheel into dist/
+	@tools/setup.sh build wheel
+	@tools/wheel.sh
 
 demo:  ## run the first example
 	@tools/setup.sh build

@@ -8,8 +8,14 @@ preset=$1
 shift
 jobs=${JOBS:-$(nproc)}
 
+# The Python module belongs to what is installed, tested and measured.
+python=()
+if [[ $preset == release && -e .venv/.python ]]; then
+  python=(-DPENSTOCK_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+fi
+
 mkdir -p build
-cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || {
+cmake --preset "$preset" "${python[@]}" >"build/configure-$preset.log" 2>&1 || {
   cat "build/configure-$preset.log" >&2
   exit 1
 }

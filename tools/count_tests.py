@@ -2,8 +2,8 @@
 
 Prints one line per stage and, last, "N passed, N failed"; exits 1 on a failure.
 Counted are the single tests inside each program ctest ran: from the JSON that
-gtest writes, from unittest's "Ran N tests", else the program as one test. A
-program that failed beyond its tests (a crash, a leak, a time-out), and a stage
+gtest writes, from unittest's "Ran N tests", else the program as one test; in the
+python stage the tests that pytest reports. A program that failed beyond its tests (a crash, a leak, a time-out), and a stage
 that left no results at all, count as one failure.
 """
 
@@ -44,8 +44,20 @@ def count_program(case: ET.Element, results: Path) -> tuple[int, int]:
     return passed, failed
 
 
+def count_pytest(report: Path) -> tuple[int, int]:
+    """Passed and failed tests of pytest's JUnit report."""
+    suites = list(ET.parse(report).iter("testsuite"))
+    tests, failed, skipped = (
+        sum(int(suite.get(key, 0)) for suite in suites for key in keys)
+        for keys in (("tests",), ("failures", "errors"), ("skipped",))
+    )
+    return tests - failed - skipped, failed if tests else 1
+
+
 def count_stage(results: Path) -> tuple[int, int]:
     """Passed and failed tests of one stage."""
+    if (results / "pytest.xml").exists():
+        return count_pytest(results / "pytest.xml")
     junit = results / "ctest.xml"
     if not junit.exists():
         return 0, 1

@@ -47,6 +47,18 @@ class CountTests(unittest.TestCase):
         self.stage("tsan", ok, unit=gtest_report("passed"))
         self.assertEqual(self.count("release", "tsan"), ("3 passed, 0 failed", 0))
 
+    def test_counts_what_pytest_reports(self):
+        results = self.build / "python" / "results"
+        results.mkdir(parents=True)
+        report = results / "pytest.xml"
+        report.write_text(
+            '<testsuites><testsuite tests="7" failures="1" errors="1" skipped="2"/>'
+            "</testsuites>"
+        )
+        self.assertEqual(self.count("python"), ("3 passed, 2 failed", 1))
+        report.write_text('<testsuites><testsuite tests="0"/></testsuites>')
+        self.assertEqual(self.count("python"), ("0 passed, 1 failed", 1))
+
     def test_skipped_and_disabled_are_neither(self):
         self.stage(
             "release",

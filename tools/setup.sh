@@ -9,8 +9,9 @@ packages=()
 for group in "$@"; do
   case $group in
     build)
-      packages+=(g++ make cmake ninja-build ccache python3 python3-venv
-        libabsl-dev libisal-dev libhwy-dev libjpeg62-turbo-dev libspng-dev
+      packages+=(g++ make cmake ninja-build ccache python3 python3-dev
+        python3-venv libabsl-dev libisal-dev libhwy-dev libjpeg62-turbo-dev
+        libspng-dev
         libwebp-dev libgif-dev libgtest-dev libgmock-dev libbenchmark-dev) ;;
     lint) packages+=(clang-16 clang-tidy-16 clang-format-16 git python3-venv) ;;
     fuzz) packages+=(clang-16 libclang-rt-16-dev llvm-16) ;;
@@ -48,9 +49,24 @@ if [[ ! -e .venv/.created ]]; then
   touch .venv/.created
 fi
 
-if [[ " $* " == *" lint "* ]] &&
-   ! cmp -s tools/requirements-lint.txt .venv/.lint; then
-  .venv/bin/python -m pip install -q --disable-pip-version-check \
-    -r tools/requirements-lint.txt
-  cp tools/requirements-lint.txt .venv/.lint
-fi
+# requirements GROUP FILE: what FILE lists is in .venv, once for each version of it.
+requirements() {
+  if ! cmp -s "$2" ".venv/.$1"; then
+    .venv/bin/python -m pip install -q --disable-pip-version-check -r "$2"
+    cp "$2" ".venv/.$1"
+  fi
+}
+for group in "$@"; do
+  case $group in
+    build)
+      requirements python tools/requirements-python.txt
+      # python/ is importable as it is: the build puts the module there.
+      .venv/bin/python - <<'EOF'
+import pathlib, sysconfig
+site = pathlib.Path(sysconfig.get_path("purelib"))
+site.joinpath("penstock-dev.pth").write_text(f"{pathlib.Path('python').resolve()}\n")
+EOF
+      ;;
+    lint) requirements lint tools/requirements-lint.txt ;;
+  esac
+done

@@ -2,7 +2,8 @@
 # usage: tools/test.sh ci|soak
 # Runs the stages below and ends with the line "N passed, N failed".
 #
-#   release  every test, optimised
+#   release  every C++ test, optimised
+#   python   the Python package, with pytest
 #   tsan     ThreadSanitizer: runtime and contract tests (soak: everything)
 #   asan     ASan + UBSan: runtime, memory, parsers, fuzz seeds (soak: everything)
 #
@@ -23,7 +24,7 @@ case ${1:-ci} in
     asan_labels=$tsan_labels ;;
   *) echo "usage: tools/test.sh ci|soak" >&2; exit 2 ;;
 esac
-stages=${STAGES:-release tsan asan}
+stages=${STAGES:-release python tsan asan}
 jobs=${JOBS:-$(nproc)}
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
@@ -51,11 +52,19 @@ stage() {
     --output-junit results/ctest.xml || true
 }
 
+# The Python package, on the module of the release build.
+python_stage() {
+  printf '\n== python\n'
+  tools/build.sh release _penstock || return 0
+  .venv/bin/python -m pytest -q --junitxml=build/python/results/pytest.xml || true
+}
+
 # Old results must not be counted if this run does not get that far.
-rm -rf build/{release,tsan,asan}/results build/test-summary.txt
+rm -rf build/{release,python,tsan,asan}/results build/test-summary.txt
 for preset in $stages; do
   case $preset in
     release) stage release "$seeds" ;;
+    python) python_stage ;;
     tsan) stage tsan "$sanitized_seeds" $tsan_labels ;;
     asan) stage asan "$sanitized_seeds" $asan_labels ;;
     *) echo "tools/test.sh: unknown stage '$preset'" >&2; exit 2 ;;

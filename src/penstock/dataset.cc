@@ -84,6 +84,7 @@ std::optional<Element> Iterator::next() {
   switch (core_->next(*element, error)) {
     case IteratorCore::Next::kElement: return element;
     case IteratorCore::Next::kEnd: element.reset(); return element;
+    case IteratorCore::Next::kInterrupted:
     case IteratorCore::Next::kError: break;
   }
   throw Error(error->to_status(), error->cause);
@@ -96,6 +97,7 @@ StatusOr<std::optional<Element>> Iterator::try_next() {
     case IteratorCore::Next::kElement:
       return std::optional<Element>(std::move(element));
     case IteratorCore::Next::kEnd: return std::optional<Element>();
+    case IteratorCore::Next::kInterrupted:
     case IteratorCore::Next::kError: break;
   }
   return error->to_status();

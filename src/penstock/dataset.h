@@ -69,6 +69,9 @@ class Iterator {
   /// Stages with a call of the user's code under way.
   std::vector<std::string> running_stages() const;
 
+  /// For code that builds on the engine.
+  IteratorCore& core() { return *core_; }
+
  private:
   std::unique_ptr<IteratorCore> core_;
 };

@@ -158,11 +158,12 @@ Ref<Buffer> Buffer::allocate(std::size_t size) {
 }
 
 Ref<Buffer> Buffer::external(const void* data, std::size_t size,
-                             std::function<void()> release) {
+                             std::function<void()> release, bool writable) {
   auto* buffer = new Buffer;
   buffer->kind_ = Kind::kExternal;
-  buffer->data_ =
-      static_cast<std::byte*>(const_cast<void*>(data));  // never written
+  buffer->writable_ = writable;
+  // Only written through a handle that says writable().
+  buffer->data_ = static_cast<std::byte*>(const_cast<void*>(data));
   buffer->size_ = size;
   buffer->capacity_ = 0;
   buffer->release_ = std::move(release);

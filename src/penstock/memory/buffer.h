@@ -24,17 +24,18 @@ class Buffer final : public RefCounted<Buffer> {
   /// Uninitialised memory of at least `size` bytes; null when out of memory.
   static Ref<Buffer> allocate(std::size_t size);
   /// Memory that somebody else owns; `release` runs when the last user is
-  /// gone, on any thread.
+  /// gone, on any thread. `writable` if the engine may hand it on as its own.
   static Ref<Buffer> external(const void* data, std::size_t size,
-                              std::function<void()> release);
+                              std::function<void()> release,
+                              bool writable = false);
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
   /// Bytes that this buffer really occupies.
   std::size_t capacity() const { return capacity_; }
-  /// False for memory that the engine does not own.
-  bool owned() const { return kind_ != Kind::kExternal; }
+  /// False for memory that belongs to somebody else.
+  bool writable() const { return kind_ != Kind::kExternal || writable_; }
   void destroy();
 
  private:
@@ -48,6 +49,7 @@ class Buffer final : public RefCounted<Buffer> {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   Kind kind_ = Kind::kMalloc;
+  bool writable_ = false;
   std::uint16_t size_class_ = 0;
   std::function<void()> release_;
 };

@@ -41,7 +41,7 @@ TEST(Buffer, IsAlignedAndPaddedForEverySize) {
       // A class wastes at most a quarter (and what padding takes).
       EXPECT_LE(buffer->capacity(), (size + 64) * 5 / 4 + 64) << size;
     }
-    EXPECT_TRUE(buffer->owned());
+    EXPECT_TRUE(buffer->writable());
     std::memset(buffer->data(), 0xab, buffer->capacity());
   }
 }
@@ -56,7 +56,7 @@ TEST(Buffer, ExternalMemoryIsReleasedOnceAndLast) {
   int released = 0;
   const char data[] = "outside";
   Ref<Buffer> a = Buffer::external(data, 7, [&] { ++released; });
-  EXPECT_FALSE(a->owned());
+  EXPECT_FALSE(a->writable());
   EXPECT_EQ(a->capacity(), 0u);
   EXPECT_EQ(static_cast<const void*>(a->data()), data);
   Ref<Buffer> b = a;

@@ -203,7 +203,7 @@ std::int64_t Tensor::pinned_bytes() const {
 
 bool Tensor::exclusive() const {
   if (dtype_ == DType::kString || dtype_ == DType::kObject) return false;
-  return !buffer_ || (buffer_->owned() && buffer_->unique());
+  return !buffer_ || (buffer_->writable() && buffer_->unique());
 }
 
 Tensor Tensor::row(std::int64_t i) const {

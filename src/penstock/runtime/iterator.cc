@@ -94,7 +94,17 @@ IteratorCore::~IteratorCore() {
   if (run_) close();
 }
 
-IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
+bool IteratorCore::next_if_ready(Element& element, ErrorRef& error,
+                                 Next& result) {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || row_ == end_) return false;
+  result = take_row(element, error);
+  return true;
+}
+
+IteratorCore::Next IteratorCore::next(
+    Element& element, ErrorRef& error,
+    const std::function<bool()>& interrupted) {
   std::lock_guard lock(mutex_);
   if (row_ == end_) {
     if (ended_) return Next::kEnd;
@@ -114,7 +124,7 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
           "this iterator was made before a fork; make a new one in the child"));
     }
     const std::int64_t used = end_ - begin_;
-    switch (run_->fetch(block_, begin_, end_, mark_)) {
+    switch (run_->fetch(block_, begin_, end_, mark_, interrupted)) {
       case Run::Fetch::kBlock:
         row_ = begin_;
         break;
@@ -127,8 +137,14 @@ IteratorCore::Next IteratorCore::next(Element& element, ErrorRef& error) {
       case Run::Fetch::kCancelled:
         begin_ = end_ - used;
         return fail(absl::CancelledError("the iterator was cancelled"));
+      case Run::Fetch::kInterrupted:
+        return Next::kInterrupted;
     }
   }
+  return take_row(element, error);
+}
+
+IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
   const std::int64_t row = row_++;
   const bool bounded = run_->bounded();
   if (bounded && !forked()) run_->consumer_holds(end_ - row_);
@@ -155,6 +171,15 @@ std::string IteratorCore::state_dict() const {
   state.shards = shards_;
   state.mark = mark_.after(row_ - begin_);
   return encode_state(state);
+}
+
+IteratorStats IteratorCore::stats() const {
+  IteratorStats stats = run_->stats();
+  // The run counts a block when the next one is fetched. Whoever holds the lock
+  // for long waits in fetch, and has used up his block.
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && !run_->bounded()) stats.elements += row_ - begin_;
+  return stats;
 }
 
 bool IteratorCore::forked() const {

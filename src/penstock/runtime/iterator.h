@@ -5,6 +5,7 @@
 // at once; close() and the destructor wait for user calls that are running.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,7 +28,7 @@ struct DatasetState {
 
 class IteratorCore {
  public:
-  enum class Next : std::uint8_t { kElement, kError, kEnd };
+  enum class Next : std::uint8_t { kElement, kError, kEnd, kInterrupted };
 
   /// Starts `node`; `state` is of another iterator of an equal graph, or empty.
   static StatusOr<std::unique_ptr<IteratorCore>> create(
@@ -35,10 +36,15 @@ class IteratorCore {
       std::string_view state, Scheduler* scheduler = nullptr);
   ~IteratorCore();
 
-  /// kError fills `error`; the next call goes on behind it.
-  Next next(Element& element, ErrorRef& error);
+  /// kError fills `error`; the next call goes on behind it. kInterrupted only
+  /// if `interrupted`, asked while waiting (Run::fetch), said so.
+  Next next(Element& element, ErrorRef& error,
+            const std::function<bool()>& interrupted = nullptr);
+  /// The same if that needs no waiting, not even for another caller; false, and
+  /// nothing done, if it does.
+  bool next_if_ready(Element& element, ErrorRef& error, Next& result);
   std::string state_dict() const;
-  IteratorStats stats() const { return run_->stats(); }
+  IteratorStats stats() const;
   std::string explain() const { return run_->explain(); }
   bool start_trace(std::int64_t events_per_thread) {
     return run_->start_trace(events_per_thread);
@@ -59,6 +65,7 @@ class IteratorCore {
   IteratorCore() = default;
   /// In the child of a fork, where the threads of this iterator are not.
   bool forked() const;
+  Next take_row(Element& element, ErrorRef& error);
 
   NodeRef node_;
   std::shared_ptr<DatasetState> dataset_;

@@ -182,7 +182,7 @@ bool Run::fetch_ready() const {
 }
 
 Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
-                      Mark& mark) {
+                      Mark& mark, const std::function<bool()>& interrupted) {
   const std::int64_t asked = now();
   std::unique_lock lock(mutex_);
   think_ns_ += asked - last_return_;
@@ -203,10 +203,19 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
       // What this made runnable may be user code, and the workers may sleep.
       if (!ready && has_work(ClaimKind::kCpu)) config_.scheduler->notify(this);
     }
-    config_.scheduler->wait(
-        this, [this] { return fetch_ready(); }, -1);
+    bool stop = false;
+    while (!config_.scheduler->wait(
+               this, [this] { return fetch_ready(); },
+               interrupted ? kInterruptNs : -1) &&
+           !(stop = interrupted())) {
+    }
     lock.lock();
     waiting_.store(false, std::memory_order_relaxed);
+    if (stop && !fetch_ready()) {
+      last_return_ = now();
+      wait_ns_ += last_return_ - asked;
+      return Fetch::kInterrupted;
+    }
   }
   if (cancelled_.load(std::memory_order_relaxed)) return Fetch::kCancelled;
   Fetch result = Fetch::kEnd;

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -134,10 +135,13 @@ class Run : public std::enable_shared_from_this<Run> {
   void nest_below(int outer);
 
   // --- consumer ---------------------------------------------------------
-  enum class Fetch { kBlock, kEnd, kCancelled };
-  /// Waits for the next block. Called by one thread at a time.
+  enum class Fetch { kBlock, kEnd, kCancelled, kInterrupted };
+  /// Waits for the next block. Called by one thread at a time. While it waits,
+  /// it asks `interrupted` every kInterruptNs; true ends the wait, and the next
+  /// call goes on as if this one had not been.
   Fetch fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
-              Mark& mark);
+              Mark& mark, const std::function<bool()>& interrupted = nullptr);
+  static constexpr std::int64_t kInterruptNs = 20'000'000;
   /// Tells how many rows of the last block the consumer has not used yet;
   /// matters when prefetch(n) bounds the work.
   void consumer_holds(std::int64_t rows);

@@ -1,0 +1,139 @@
+"""Penstock: input pipelines that keep the consumer busy.
+
+>>> import penstock as ps
+>>> ds = ps.Dataset.range(6).map(lambda x: x * x).batch(3)
+>>> for batch in ds:
+...     print(batch)
+[0 1 4]
+[ 9 16 25]
+"""
+
+from __future__ import annotations
+
+import atexit as _atexit
+import pickle as _pickle
+
+import numpy as _np
+
+from penstock import _dataset, _dtypes, _errors, _penstock, random
+from penstock._dataset import Dataset
+from penstock._dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from penstock._dtypes import bool_ as bool
+from penstock._errors import (
+    AlreadyExistsError,
+    CancelledError,
+    DataLossError,
+    Error,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnavailableError,
+    UnimplementedError,
+    WorkerError,
+)
+from penstock._iterator import Iterator
+from penstock._options import (
+    AUTOTUNE,
+    GLOBAL,
+    INFINITE,
+    UNKNOWN,
+    Options,
+    Replace,
+    Skip,
+)
+from penstock._ragged import Ragged
+from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AUTOTUNE",
+    "AlreadyExistsError",
+    "CancelledError",
+    "DType",
+    "DataLossError",
+    "Dataset",
+    "DatasetSpec",
+    "Error",
+    "FailedPreconditionError",
+    "GLOBAL",
+    "INFINITE",
+    "InternalError",
+    "InvalidArgumentError",
+    "Iterator",
+    "NotFoundError",
+    "Options",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "Ragged",
+    "RaggedSpec",
+    "Replace",
+    "ResourceExhaustedError",
+    "Skip",
+    "TensorSpec",
+    "UNKNOWN",
+    "UNKNOWN_SPEC",
+    "UnavailableError",
+    "UnimplementedError",
+    "WorkerError",
+    "as_dtype",
+    "bfloat16",
+    "bool",
+    "float16",
+    "float32",
+    "float64",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "random",
+    "string",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+]
+
+_penstock.set_types(
+    {
+        **{
+            name: value
+            for name, value in vars(_errors).items()
+            if isinstance(value, type)
+        },
+        "Dataset": Dataset,
+        "DatasetSpec": DatasetSpec,
+        "Ragged": Ragged,
+        "RaggedSpec": RaggedSpec,
+        "TensorSpec": TensorSpec,
+        "UNKNOWN": UNKNOWN_SPEC,
+        "bfloat16_dtype": _dtypes.bfloat16_dtype,
+        "dumps": _pickle.dumps,
+        "from_dlpack": _np.from_dlpack,
+        "loads": _pickle.loads,
+        "wrap_dataset": _dataset.wrap_dataset,
+    }
+)
+# After non-daemon threads have ended and before the interpreter is torn down:
+# the engine's threads stop using it.
+_atexit.register(_penstock.shutdown)

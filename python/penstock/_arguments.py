@@ -1,0 +1,166 @@
+"""Checks of arguments, with the operator and parameter in the message."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import Any
+
+from penstock._errors import ArgumentTypeError
+from penstock._options import GLOBAL
+from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
+
+
+def integer(op: str, parameter: str, value: Any) -> int:
+    """Any integer but bool; the engine checks its range."""
+    if not isinstance(value, bool):
+        try:
+            number = operator.index(value)
+        except TypeError:
+            pass
+        else:
+            if -(2**63) <= number < 2**63:
+                return number
+    raise ArgumentTypeError(f"{op}: {parameter} must be an int, got {value!r}")
+
+
+def optional_integer(op: str, parameter: str, value: Any) -> int | None:
+    return None if value is None else integer(op, parameter, value)
+
+
+def boolean(op: str, parameter: str, value: Any) -> bool:
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise ArgumentTypeError(f"{op}: {parameter} must be a bool, got {value!r}")
+
+
+def optional_boolean(op: str, parameter: str, value: Any) -> bool | None:
+    return None if value is None else boolean(op, parameter, value)
+
+
+def seed(op: str, value: Any) -> int | None:
+    """Any int; negative ones count from 2**64 down."""
+    if value is None:
+        return None
+    return integer(op, "seed", value) % 2**64
+
+
+def text(op: str, parameter: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ArgumentTypeError(f"{op}: {parameter} must be a str, got {value!r}")
+
+
+def stage_name(op: str, value: Any) -> str:
+    return "" if value is None else text(op, "name", value)
+
+
+def path(op: str, parameter: str, value: Any) -> str:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{op}: {parameter} must be a path, got {value!r}"
+        ) from None
+
+
+def window(op: str, value: Any) -> int:
+    """A buffer size, or GLOBAL."""
+    if isinstance(value, str) and value == "global":
+        return GLOBAL
+    return integer(op, "buffer_size", value)
+
+
+def floats(op: str, parameter: str, values: Any) -> list[float]:
+    if values is None:
+        return []
+    try:
+        return [float(v) for v in values]
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"{op}: {parameter} must be a sequence of numbers, got {values!r}"
+        ) from None
+
+
+def integers(op: str, parameter: str, values: Any) -> list[int]:
+    try:
+        items = list(values)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{op}: {parameter} must be a sequence of int, got {values!r}"
+        ) from None
+    return [integer(op, parameter, v) for v in items]
+
+
+def leaf_shapes(op: str, shapes: Any, spec: Any) -> list[Any]:
+    """Padded shapes leaf by leaf; `spec` says how they nest."""
+    if shapes is None:
+        return []
+    leaves: list[Any] = []
+    _flatten(op, "padded_shapes", shapes, spec, leaves, _is_shape)
+    from penstock._spec import as_shape
+
+    return [as_shape(shape) for shape in leaves]
+
+
+def leaf_values(op: str, values: Any, spec: Any) -> list[Any]:
+    """Padding values leaf by leaf, or one for all."""
+    if values is None:
+        return []
+    leaves: list[Any] = []
+    _flatten(op, "padding_values", values, spec, leaves, _is_value)
+    return leaves
+
+
+def _is_shape(value: Any) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, (str, bytes, dict)):
+        return False
+    try:
+        return all(d is None or hasattr(d, "__index__") for d in value)
+    except TypeError:
+        return False
+
+
+def _is_value(value: Any) -> bool:
+    return not isinstance(value, (tuple, dict))
+
+
+def _flatten(
+    op: str, parameter: str, given: Any, spec: Any, leaves: list[Any], is_leaf: Any
+) -> None:
+    if isinstance(spec, (TensorSpec, RaggedSpec, DatasetSpec)):
+        if not is_leaf(given):
+            raise ArgumentTypeError(
+                f"{op}: {parameter} must nest like the elements, got {given!r} "
+                f"for {spec!r}"
+            )
+        leaves.append(given)
+    elif isinstance(spec, dict):
+        if not isinstance(given, dict) or set(given) != set(spec):
+            raise ArgumentTypeError(
+                f"{op}: {parameter} must be a dict with the keys "
+                f"{sorted(spec)}, got {given!r}"
+            )
+        for key, child in spec.items():
+            _flatten(op, parameter, given[key], child, leaves, is_leaf)
+    elif isinstance(spec, tuple):
+        if not isinstance(given, (tuple, list)):
+            if is_leaf(given) and parameter == "padding_values":
+                leaves.append(given)  # one for all
+                return
+        if not isinstance(given, (tuple, list)) or len(given) != len(spec):
+            raise ArgumentTypeError(
+                f"{op}: {parameter} must have {len(spec)} components like the "
+                f"elements, got {given!r}"
+            )
+        for item, child in zip(given, spec):
+            _flatten(op, parameter, item, child, leaves, is_leaf)
+    elif spec is UNKNOWN_SPEC:
+        if is_leaf(given):
+            leaves.append(given)
+        else:
+            items = given.values() if isinstance(given, dict) else given
+            for item in items:
+                _flatten(op, parameter, item, spec, leaves, is_leaf)

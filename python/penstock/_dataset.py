@@ -1,0 +1,287 @@
+"""`Dataset`: an immutable description of a pipeline.
+
+Building one reads no data and calls no function. Every method returns a new
+dataset; `iter` starts the pipeline. The sources are in `_sources`, the
+transformations in `_transforms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator as AbstractIterator
+from typing import Any
+
+from penstock import _arguments as check
+from penstock import _penstock, _recipe
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._functions import Lowered, check_callable
+from penstock._iterator import Iterator
+from penstock._options import INFINITE, UNKNOWN
+from penstock._sources import Sources
+from penstock._transforms import Transforms
+
+
+class Dataset(Sources, Transforms):
+    """Elements in order, computed in parallel when they are iterated.
+
+    Made by a source (`Dataset.range`, `Dataset.from_tensor_slices` ...) and
+    extended by transformations. Each iteration counts as an epoch: shuffles
+    draw anew. Datasets pickle, and are equal when their graphs are.
+
+    >>> import penstock as ps
+    >>> ds = ps.Dataset.range(10).map(lambda x: x * x).batch(4)
+    >>> for batch in ds:
+    ...     print(batch)
+    [0 1 4 9]
+    [16 25 36 49]
+    [64 81]
+    """
+
+    __slots__ = ("_native", "_recipe", "_functions", "_options", "__weakref__")
+    _native: Any
+    _recipe: _recipe.Recipe | None
+    _functions: dict[int, Lowered]
+    _options: tuple[Any, ...]
+
+    def __init__(self) -> None:
+        raise ArgumentTypeError(
+            "Dataset: made by its sources, for example Dataset.range(10)"
+        )
+
+    # --- looking at it ----------------------------------------------------
+
+    @property
+    def element_spec(self) -> Any:
+        """What the elements are, as far as it is known without running.
+
+        >>> import penstock as ps
+        >>> ps.Dataset.from_tensor_slices({"x": [1.0, 2.0]}).element_spec
+        {'x': TensorSpec(shape=(), dtype=penstock.float64)}
+        """
+        return self._native.element_spec
+
+    def cardinality(self) -> int:
+        """How many elements there are: a count, `ps.INFINITE` or `ps.UNKNOWN`.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(10)
+        >>> ds.cardinality(), ds.repeat().cardinality() == ps.INFINITE
+        (10, True)
+        """
+        return self._native.cardinality  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        n = self.cardinality()
+        if n == INFINITE:
+            raise TypeError("the dataset is endless: it has no len()")
+        if n == UNKNOWN:
+            raise TypeError(
+                "the number of elements is not known without running the dataset"
+            )
+        return n
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for graphs that give equal elements.
+
+        >>> import penstock as ps
+        >>> a, b = ps.Dataset.range(5), ps.Dataset.range(5)
+        >>> a.fingerprint == b.fingerprint, a == b
+        (True, True)
+        """
+        return self._native.fingerprint()  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def explain(self) -> str:
+        """The graph, the plan it runs as, and how each function runs and why.
+
+        >>> import penstock as ps
+        >>> print(ps.Dataset.range(3).take(2).explain().splitlines()[0])
+        range#0  range(0, 3, 1)  -> int64, 3 elements, indexed
+        """
+        text: str = self._native.explain()
+        if self._functions:
+            text += "functions:\n"
+            for fn in self._functions.values():
+                text += f"  {fn.describe()}\n"
+        return text
+
+    def __repr__(self) -> str:
+        graph = "".join(
+            f"  {line}\n" for line in self._native.explain_graph().splitlines()
+        )
+        return f"<Dataset\n{graph}  element_spec: {self.element_spec!r}>"
+
+    # --- running ------------------------------------------------------------
+
+    def __iter__(self) -> Iterator:
+        return Iterator(self)
+
+    def iterator(self, state: Any = None) -> Iterator:
+        """A running pipeline, from the start or from a `state_dict`.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(4)
+        >>> it = ds.iterator()
+        >>> _ = next(it), next(it)
+        >>> [int(x) for x in ds.iterator(state=it.state_dict())]
+        [2, 3]
+        """
+        return Iterator(self, state)
+
+    def as_numpy_iterator(self) -> Iterator:
+        """The same as ``iter``: elements are NumPy values already.
+
+        >>> import penstock as ps
+        >>> list(ps.Dataset.from_list([b"a", b"b"]).as_numpy_iterator())
+        [b'a', b'b']
+        """
+        return Iterator(self)
+
+    def to_list(self) -> list[Any]:
+        """All elements.
+
+        >>> import penstock as ps
+        >>> ps.Dataset.range(6).batch(3).to_list()
+        [array([0, 1, 2]), array([3, 4, 5])]
+        """
+        if self.cardinality() == INFINITE:
+            raise InvalidArgumentError("to_list: the dataset is endless; take(n) first")
+        with Iterator(self) as it:
+            return list(it)
+
+    def __getitem__(self, i: int) -> Any:
+        """Element `i` as iteration 0 gives it, of an indexed chain.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(100).shuffle(ps.GLOBAL, seed=1).batch(10)
+        >>> bool((ds[3] == ds.to_list()[3]).all())
+        True
+        """
+        index = check.integer("at", "i", i)
+        if index < 0 and self.cardinality() >= 0:
+            index += self.cardinality()
+        return self._native.at(index)
+
+    def reduce(self, init: Any, fn: Callable[..., Any]) -> Any:
+        """``state = fn(state, element)`` over all elements; the last state.
+
+        >>> import penstock as ps
+        >>> int(ps.Dataset.range(5).reduce(0, lambda total, x: total + x))
+        10
+        """
+        check_callable("reduce", "fn", fn)
+        state = _penstock.normalize(init)
+        first = _penstock.spec_of(state)
+        with Iterator(self) as it:
+            for i, element in enumerate(it):
+                if type(element) is tuple:
+                    state = _penstock.normalize(fn(state, *element))
+                else:
+                    state = _penstock.normalize(fn(state, element))
+                spec = _penstock.spec_of(state)
+                if spec != first and not _same_types(first, spec):
+                    raise InvalidArgumentError(
+                        f"reduce: element {i}: the state was {first!r}, "
+                        f"fn made it {spec!r}"
+                    )
+        return state
+
+    def save(
+        self, path: Any, num_shards: int = 1, shard_func: Any = None
+    ) -> None:
+        """Iterates, and writes all elements to the directory `path`.
+
+        >>> import penstock as ps, tempfile
+        >>> with tempfile.TemporaryDirectory() as where:
+        ...     ps.Dataset.range(3).save(where + "/numbers")
+        ...     [int(x) for x in ps.Dataset.load(where + "/numbers")]
+        [0, 1, 2]
+        """
+        if shard_func is not None:
+            check_callable("save", "shard_func", shard_func)
+        self._native.save(
+            check.path("save", "path", path),
+            check.integer("save", "num_shards", num_shards),
+            shard_func,
+        )
+
+    def apply(self, fn: Callable[[Dataset], Any]) -> Any:
+        """``fn(self)``: own transformations read like the built-in ones.
+
+        >>> import penstock as ps
+        >>> def evens(ds):
+        ...     return ds.filter(lambda x: x % 2 == 0)
+        >>> [int(x) for x in ps.Dataset.range(5).apply(evens)]
+        [0, 2, 4]
+        """
+        check_callable("apply", "fn", fn)
+        return fn(self)
+
+    # --- how it is built ------------------------------------------------------
+
+    @classmethod
+    def _make(
+        cls,
+        native: Any,
+        recipe: _recipe.Recipe | None,
+        parents: tuple[Dataset, ...] = (),
+        functions: tuple[Lowered, ...] = (),
+        options: Any = None,
+    ) -> Dataset:
+        self = object.__new__(cls)
+        self._native = native
+        self._recipe = recipe
+        self._functions = {}
+        inherited: tuple[Any, ...] = ()
+        for parent in parents:
+            self._functions.update(parent._functions)
+            inherited += parent._options
+        for fn in functions:
+            fn.stage = native.stage
+            self._functions[id(fn.handle)] = fn
+        self._options = inherited + ((options,) if options is not None else ())
+        return self
+
+    def __copy__(self) -> Dataset:
+        return self  # immutable
+
+    def __deepcopy__(self, memo: Any) -> Dataset:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _recipe.load, (_recipe.dump(self),)
+
+
+def _same_types(a: Any, b: Any) -> bool:
+    """Equal structure and dtypes; shapes may differ."""
+    if isinstance(a, tuple):
+        return (
+            isinstance(b, tuple)
+            and len(a) == len(b)
+            and all(map(_same_types, a, b))
+        )
+    if isinstance(a, dict):
+        return (
+            isinstance(b, dict)
+            and list(a) == list(b)
+            and all(_same_types(a[k], b[k]) for k in a)
+        )
+    return getattr(a, "dtype", a) == getattr(b, "dtype", b)
+
+
+def wrap_dataset(native: Any) -> Dataset:
+    """A nested dataset that the engine made."""
+    return Dataset._make(native, None)
+
+
+__all__ = ["AbstractIterator", "Dataset", "wrap_dataset"]

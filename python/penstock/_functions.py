@@ -1,0 +1,181 @@
+"""Which way a Python function runs: the ladder of executors.
+
+`lower` is the one place where a stage's function becomes something the engine
+calls. It tries the rungs in order and remembers why it passed one over, for
+`explain()`:
+
+    native   traced to an expression
+    thread   called on the engine's threads, under the GIL
+    process  called in worker processes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock import _penstock
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._spec import check_signature
+
+EXECUTORS = ("auto", "native", "thread", "process")
+
+
+@dataclass
+class Lowered:
+    """A function as the engine calls it, and why it runs that way."""
+
+    handle: Any  # _penstock.Function or _penstock.DatasetFunction
+    executor: str
+    reason: str
+    name: str
+    stage: str = field(default="", compare=False)
+
+    def describe(self) -> str:
+        why = f" ({self.reason})" if self.reason else ""
+        return f"{self.stage}: {self.name}: {self.executor}{why}"
+
+
+def lower(
+    fn: Any,
+    kind: str,
+    op: str,
+    executor: str = "auto",
+    input_spec: Any = None,
+    output_signature: Any = None,
+) -> Lowered:
+    """Decides how `fn` runs.
+
+    `kind` is what the stage makes of results: "element", "predicate", "number"
+    or "dataset".
+    """
+    check_callable(op, "fn", fn)
+    if executor not in EXECUTORS:
+        raise InvalidArgumentError(
+            f"{op}: executor must be one of {', '.join(EXECUTORS)}, got {executor!r}"
+        )
+    check_signature(op, output_signature)
+    reason = ""
+    for rung in _rungs(executor):
+        lowered = rung(fn, kind, op, executor, input_spec, output_signature)
+        if isinstance(lowered, Lowered):
+            return lowered
+        reason = reason or lowered
+    if executor == "native":
+        raise InvalidArgumentError(f"{op}: cannot run natively: {reason}")
+    return _thread(fn, kind, output_signature, reason)
+
+
+# A rung gives a Lowered, or the reason why it is not for this function.
+Rung = Callable[[Any, str, str, str, Any, Any], "Lowered | str"]
+
+
+def _rungs(executor: str) -> list[Rung]:
+    return []
+
+
+def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:
+    identity = function_identity(fn)
+    if kind == "dataset":
+        handle = _penstock.python_dataset_function(fn, signature, identity)
+    else:
+        handle = _penstock.python_function(fn, kind, signature, identity)
+    return Lowered(handle, "thread", reason, function_name(fn))
+
+
+def check_callable(op: str, parameter: str, fn: Any) -> None:
+    if not callable(fn):
+        raise ArgumentTypeError(
+            f"{op}: {parameter} must be callable, got {type(fn).__name__}"
+        )
+
+
+def function_name(fn: Any) -> str:
+    """ "decode (train.py:12)", as far as there is source."""
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        return str(name)
+    file = code.co_filename.rsplit("/", 1)[-1]
+    return f"{name} ({file}:{code.co_firstlineno})"
+
+
+def function_identity(fn: Any) -> str:
+    """Tells functions apart in a graph's fingerprint.
+
+    Equal in another process that runs the same program: code, defaults and
+    captured values count, memory addresses do not.
+    """
+    digest = hashlib.sha256()
+    _add(digest, fn, set(), 0)
+    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    return f"{name}:{digest.hexdigest()[:16]}"
+
+
+def _add(digest: Any, value: Any, seen: set[int], depth: int) -> None:
+    """Adds what identifies `value`, by content where that is known."""
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        digest.update(f"{type(value).__name__}:{value!r};".encode())
+        return
+    if isinstance(value, np.generic):
+        digest.update(f"{value.dtype}:".encode() + value.tobytes())
+        return
+    if id(value) in seen or depth > 16:
+        digest.update(b"again;")
+        return
+    seen.add(id(value))
+    if isinstance(value, types.CodeType):
+        digest.update(value.co_code)
+        digest.update(repr((value.co_names, value.co_varnames)).encode())
+        for constant in value.co_consts:
+            _add(digest, constant, seen, depth + 1)
+    elif isinstance(value, types.FunctionType):
+        digest.update(f"def {value.__module__}.{value.__qualname__};".encode())
+        _add(digest, value.__code__, seen, depth + 1)
+        _add(digest, value.__defaults__, seen, depth + 1)
+        _add(digest, value.__kwdefaults__, seen, depth + 1)
+        for cell in value.__closure__ or ():
+            try:
+                _add(digest, cell.cell_contents, seen, depth + 1)
+            except ValueError:
+                digest.update(b"empty;")
+    elif isinstance(value, types.MethodType):
+        _add(digest, value.__func__, seen, depth + 1)
+        _add(digest, value.__self__, seen, depth + 1)
+    elif isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        if value.dtype != object:
+            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
+        else:
+            for item in value.ravel():
+                _add(digest, item, seen, depth + 1)
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+        digest.update(f"{type(value).__name__}{len(value)}[".encode())
+        for item in items:
+            _add(digest, item, seen, depth + 1)
+        digest.update(b"]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _add(digest, key, seen, depth + 1)
+            _add(digest, item, seen, depth + 1)
+    elif hasattr(value, "func") and hasattr(value, "keywords"):  # a partial
+        for part in (value.func, value.args, value.keywords):
+            _add(digest, part, seen, depth + 1)
+    elif hasattr(value, "fingerprint") and isinstance(
+        getattr(value, "fingerprint", None), str
+    ):
+        digest.update(value.fingerprint.encode())
+    else:
+        name = getattr(value, "__qualname__", None)
+        module = getattr(value, "__module__", "")
+        kind = type(value)
+        digest.update(f"{module}.{name}:{kind.__module__}.{kind.__qualname__};".encode())
+        state = getattr(value, "__dict__", None)
+        if name is None and isinstance(state, dict):
+            _add(digest, state, seen, depth + 1)

@@ -1,0 +1,130 @@
+"""How a pipeline runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Union
+
+from penstock import _penstock
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
+
+#: Let the engine decide.
+AUTOTUNE: int = _penstock.AUTOTUNE
+#: `Dataset.cardinality` of an endless dataset.
+INFINITE: int = _penstock.INFINITE
+#: `Dataset.cardinality` where nobody can know without running it.
+UNKNOWN: int = _penstock.UNKNOWN
+
+
+class _Global(int):
+    def __repr__(self) -> str:
+        return "penstock.GLOBAL"
+
+    def __reduce__(self) -> str:
+        return "GLOBAL"
+
+
+#: ``shuffle(ps.GLOBAL)``: one permutation of all elements, in O(1) memory.
+GLOBAL: int = _Global(_penstock.GLOBAL)
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Elements that fail are left out, up to a count and a share.
+
+    >>> import penstock as ps
+    >>> def inverse(x):
+    ...     return 6 // int(x)
+    >>> ds = ps.Dataset.range(4).map(inverse, on_error=ps.Skip(limit=1))
+    >>> [int(x) for x in ds]
+    [6, 3, 2]
+    """
+
+    limit: int | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Replace:
+    """A value takes the place of elements that fail.
+
+    >>> import penstock as ps
+    >>> def inverse(x):
+    ...     return 6 // int(x)
+    >>> ds = ps.Dataset.range(4).map(inverse, on_error=ps.Replace(-1))
+    >>> [int(x) for x in ds]
+    [-1, 6, 3, 2]
+    """
+
+    value: Any
+
+
+ErrorPolicy = Union[str, Skip, Replace, None]
+
+
+def error_policy(op: str, policy: ErrorPolicy) -> tuple[Any, ...] | None:
+    """The policy as the engine takes it."""
+    if policy is None:
+        return None
+    if policy == "raise":
+        return ("raise",)
+    if policy == "skip":
+        return ("skip", None, None)
+    if isinstance(policy, Skip):
+        if policy.limit is not None and policy.limit < 0:
+            raise InvalidArgumentError(
+                f"{op}: Skip.limit must be >= 0, got {policy.limit}"
+            )
+        if policy.rate is not None and not 0 <= policy.rate <= 1:
+            raise InvalidArgumentError(
+                f"{op}: Skip.rate must be in [0, 1], got {policy.rate}"
+            )
+        return ("skip", policy.limit, policy.rate)
+    if isinstance(policy, Replace):
+        return ("replace", policy.value)
+    raise ArgumentTypeError(
+        f'{op}: on_error must be "raise", "skip", ps.Skip or ps.Replace, '
+        f"got {policy!r}"
+    )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say about how a pipeline runs.
+
+    Defaults leave it to the engine, or to another ``with_options``.
+
+    ``cpu_budget`` is the number of cores, ``memory_budget`` bytes,
+    ``worker_timeout`` the seconds after which a call in a worker process
+    counts as hung.
+
+    >>> import penstock as ps
+    >>> ds = ps.Dataset.range(3).with_options(ps.Options(cpu_budget=1, seed=7))
+    >>> [int(x) for x in ds]
+    [0, 1, 2]
+    """
+
+    cpu_budget: int | None = None
+    memory_budget: int | None = None
+    deterministic: bool = True
+    seed: int | None = None
+    autotune: bool = True
+    on_error: ErrorPolicy = "raise"
+    worker_timeout: float | None = None
+
+    def _native(self) -> dict[str, Any]:
+        if self.worker_timeout is not None and not self.worker_timeout > 0:
+            raise InvalidArgumentError(
+                f"with_options: worker_timeout must be > 0, "
+                f"got {self.worker_timeout}"
+            )
+        return {
+            "cpu_budget": self.cpu_budget,
+            "memory_budget": self.memory_budget,
+            "deterministic": None if self.deterministic else False,
+            "seed": self.seed,
+            "autotune": None if self.autotune else False,
+            "on_error": None
+            if self.on_error == "raise"
+            else error_policy("with_options", self.on_error),
+        }

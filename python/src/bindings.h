@@ -1,0 +1,56 @@
+// What each file of bindings adds to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+
+#include "errors.h"
+#include "functions.h"
+#include "penstock/dataset.h"
+
+namespace penstock::python {
+
+namespace nb = nanobind;
+
+void bind_dataset(nb::module_& m);
+void bind_functions(nb::module_& m);
+void bind_iterator(nb::module_& m);
+
+/// A dataset's running pipeline, as Python holds it.
+class PyIterator {
+ public:
+  explicit PyIterator(std::shared_ptr<Iterator> iterator);
+  PyIterator(const PyIterator&) = delete;
+  PyIterator& operator=(const PyIterator&) = delete;
+  ~PyIterator();
+
+  /// Null once it is closed.
+  std::shared_ptr<Iterator> get() const { return iterator_; }
+  PyObject* next();
+  /// The same with a FailedPrecondition if it is closed.
+  std::shared_ptr<Iterator> open() const;
+  /// Stages whose functions still ran after a second, or none.
+  std::vector<std::string> close();
+  /// Closes this one and goes on with another.
+  void replace(std::shared_ptr<Iterator> iterator);
+
+ private:
+  std::shared_ptr<Iterator> iterator_;
+};
+
+/// Cancels every iterator there is: the interpreter exits.
+void cancel_all_iterators();
+
+/// The reference of `object`, owned.
+inline PyRef ref(nb::handle object) { return share(object.ptr()); }
+
+/// Throws what the caller's arguments deserve.
+template <class T>
+T value_or_raise(StatusOr<T> value) {
+  if (!value.ok()) throw Error(value.status());
+  return *std::move(value);
+}
+
+}  // namespace penstock::python

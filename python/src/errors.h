@@ -1,0 +1,45 @@
+// Failures across the border: statuses to exceptions of penstock, exceptions
+// of the user's functions through the engine and back.
+#pragma once
+
+#include <Python.h>
+
+#include <exception>
+#include <string>
+
+#include "interpreter.h"
+#include "penstock/base/status.h"
+#include "penstock/error.h"
+#include "penstock/memory/error.h"
+
+namespace penstock::python {
+
+/// What a Python function raised, on its way through the engine.
+class PythonError final : public std::exception {
+ public:
+  /// Takes the pending Python error. Requires the GIL.
+  static PythonError take(const char* executor = "thread");
+  /// Of an exception object (taken over).
+  static PythonError of(PyObject* exception, const char* executor);
+
+  const char* what() const noexcept override { return text_.c_str(); }
+  PyObject* exception() const { return exception_.get(); }
+  const char* executor() const { return executor_; }
+  Status status() const {
+    return absl::InvalidArgumentError("the function raised " + text_);
+  }
+
+ private:
+  PyRef exception_;
+  std::string text_;
+  const char* executor_ = "thread";
+};
+
+/// Sets the Python error that `error` means: the user's own exception with a
+/// note that names stage, element and executor, or one of penstock's.
+void set_python_error(const ElementError& error);
+void set_python_error(const Status& status, const std::exception_ptr& cause,
+                      const std::string& stage = "",
+                      const std::string& element = "");
+
+}  // namespace penstock::python

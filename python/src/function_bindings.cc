@@ -1,0 +1,88 @@
+// Functions and the random key of the current element.
+#include "bindings.h"
+#include "convert.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+namespace penstock::python {
+namespace {
+
+Result result_kind(const std::string& kind) {
+  if (kind == "predicate") return Result::kPredicate;
+  if (kind == "number") return Result::kNumber;
+  return Result::kElement;
+}
+
+Spec declared(nb::handle spec) {
+  if (spec.is_none()) return {};
+  return value_or_raise(spec_from_python(spec.ptr()));
+}
+
+nb::dict counters_dict(const std::shared_ptr<StageCounters>& counters) {
+  nb::dict d;
+  if (counters) {
+    d["calls"] = counters->calls.load();
+    d["gil_wait_ns"] = counters->wait_ns.load();
+    d["gil_hold_ns"] = counters->hold_ns.load();
+  }
+  return d;
+}
+
+}  // namespace
+
+void bind_functions(nb::module_& m) {
+  nb::class_<FunctionHandle>(m, "Function")
+      .def_ro("executor", &FunctionHandle::executor)
+      .def_prop_ro("identity",
+                   [](const FunctionHandle& f) { return f.ref->identity(); })
+      .def("counters",
+           [](const FunctionHandle& f) { return counters_dict(f.counters); });
+  nb::class_<DatasetFunctionHandle>(m, "DatasetFunction")
+      .def_ro("executor", &DatasetFunctionHandle::executor)
+      .def_prop_ro(
+          "identity",
+          [](const DatasetFunctionHandle& f) { return f.ref->identity(); })
+      .def("counters", [](const DatasetFunctionHandle& f) {
+        return counters_dict(f.counters);
+      });
+  m.def(
+      "python_function",
+      [](nb::callable fn, const std::string& kind, nb::object spec,
+         std::string identity) {
+        return make_python_function(ref(fn), result_kind(kind),
+                                    declared(spec), std::move(identity));
+      },
+      nb::arg("fn"), nb::arg("kind"), nb::arg("spec").none(),
+      nb::arg("identity"));
+  m.def(
+      "python_dataset_function",
+      [](nb::callable fn, nb::object spec, std::string identity) {
+        return make_python_dataset_function(ref(fn), declared(spec),
+                                            std::move(identity));
+      },
+      nb::arg("fn"), nb::arg("spec").none(), nb::arg("identity"));
+  // (key, draw) of the element that the calling thread computes; None outside.
+  m.def("next_draw",
+        []() -> std::optional<std::pair<std::uint64_t, std::uint64_t>> {
+          CurrentElement& current = current_element();
+          if (!current.active) return std::nullopt;
+          return std::pair(current.key, current.draws++);
+        });
+  // A value as an element and back: what a stage would hand on.
+  m.def("normalize", [](nb::object value) {
+    Element element = value_or_raise(from_python(value.ptr(), Arrays::kCopy));
+    PyObject* out = to_python(element);
+    if (out == nullptr) throw nb::python_error();
+    return nb::steal(out);
+  });
+  m.def("spec_of", [](nb::object value) {
+    Element element = value_or_raise(from_python(value.ptr(), Arrays::kShare));
+    PyObject* out = spec_to_python(Spec::of(element));
+    if (out == nullptr) throw nb::python_error();
+    return nb::steal(out);
+  });
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,74 @@
+// Python functions as the engine calls them, on its own threads.
+//
+// A function is called once per element with the GIL held over a block (see
+// Gil::breathe). Tuple elements are spread over the arguments.
+#pragma once
+
+#include <Python.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interpreter.h"
+#include "penstock/dataset.h"
+#include "penstock/ops/function.h"
+
+namespace penstock::python {
+
+/// What a stage makes of a function's result.
+enum class Result : std::uint8_t {
+  kElement,    // map
+  kPredicate,  // filter, take_while: its truth
+  kNumber,     // keys, classes, lengths: a whole number
+};
+
+/// Cost of the GIL to one Python stage, over all its iterators.
+struct StageCounters {
+  std::atomic<std::int64_t> calls{0};
+  std::atomic<std::int64_t> wait_ns{0};
+  std::atomic<std::int64_t> hold_ns{0};
+};
+
+/// A function as Python code holds it; stages share it.
+struct FunctionHandle {
+  FunctionRef ref;
+  std::shared_ptr<StageCounters> counters;  // null: not Python
+  std::string executor;                     // "thread", "process", "native"
+};
+struct DatasetFunctionHandle {
+  DatasetFunctionRef ref;
+  std::shared_ptr<StageCounters> counters;
+  std::string executor;
+};
+
+/// Random key of the element that this thread computes now.
+struct CurrentElement {
+  bool active = false;
+  std::uint64_t key = 0;
+  std::uint64_t draws = 0;
+};
+CurrentElement& current_element();
+
+FunctionHandle make_python_function(PyRef fn, Result result, Spec declared,
+                                    std::string identity);
+DatasetFunctionHandle make_python_dataset_function(PyRef fn, Spec declared,
+                                                   std::string identity);
+ScanFunction make_python_scan(PyRef fn);
+/// `fn()` gives an iterator.
+SequentialFactory make_python_generator(PyRef fn);
+std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
+    PyRef object);
+std::function<std::int64_t(std::int64_t)> make_python_number_function(
+    PyRef fn);
+
+/// fn(*element), a new reference; null with a Python error set. `first`
+/// (borrowed, may be null) comes before the element.
+PyObject* call_on_element(PyObject* fn, PyObject* first,
+                          const Element& element);
+/// A result as `result` wants it.
+StatusOr<Element> convert_result(PyObject* value, Result result);
+
+}  // namespace penstock::python

@@ -1,0 +1,39 @@
+// penstock._penstock: the engine for the Python package. Nothing here is
+// public; python/penstock is.
+#define PENSTOCK_IMPORT_NUMPY
+#include "numpy_api.h"
+
+#include "bindings.h"
+#include "convert.h"
+
+namespace nb = nanobind;
+using namespace penstock::python;
+
+namespace {
+
+int import_numpy() {
+  import_array1(-1);
+  return 0;
+}
+
+}  // namespace
+
+NB_MODULE(_penstock, m) {
+  if (import_numpy() < 0) throw nb::python_error();
+  remember_main_thread();
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& p, void*) {
+        try {
+          std::rethrow_exception(p);
+        } catch (const penstock::Error& e) {
+          set_python_error(e.status(), e.cause());
+        } catch (const PythonError& e) {
+          set_python_error(e.status(), p);
+        }
+      });
+  m.def("set_types", [](nb::dict types) { set_python_types(types.ptr()); });
+  bind_functions(m);
+  bind_iterator(m);
+  bind_dataset(m);
+}

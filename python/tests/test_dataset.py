@@ -1,0 +1,294 @@
+"""Datasets and iterators, as a user meets them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+
+def ints(ds):
+    return [int(x) for x in ds]
+
+
+def test_every_method_takes_a_name_last():
+    for name, method in inspect.getmembers(ps.Dataset, callable):
+        if name.startswith("_") or name in (
+            "apply", "as_numpy_iterator", "cardinality", "explain", "iterator",
+            "reduce", "save", "to_list", "with_options", "prefetch_to_device",
+        ):  # fmt: skip
+            continue
+        assert list(inspect.signature(method).parameters)[-1] == "name", name
+
+
+def test_names_show_in_stages():
+    ds = ps.Dataset.range(4, name="numbers").map(lambda x: x, name="same")
+    assert "map#1:same" in repr(ds) and "range#0:numbers" in ds.explain()
+
+
+def test_repr_shows_graph_and_spec():
+    text = repr(ps.Dataset.range(4).batch(2))
+    assert "range#0" in text and "batch#1" in text
+    assert "TensorSpec(shape=(None,), dtype=penstock.int64)" in text
+
+
+def test_len_and_cardinality():
+    ds = ps.Dataset.range(10)
+    assert len(ds.batch(3)) == 4
+    assert ds.repeat().cardinality() == ps.INFINITE
+    assert ds.filter(lambda x: x).cardinality() == ps.UNKNOWN
+    with pytest.raises(TypeError, match="endless"):
+        len(ds.repeat())
+    with pytest.raises(TypeError, match="not known"):
+        len(ds.filter(lambda x: x))
+    assert ds.repeat() and ds.filter(lambda x: x)
+    with pytest.raises(ps.InvalidArgumentError, match="endless"):
+        ds.repeat().to_list()
+
+
+def test_random_access_equals_iteration():
+    ds = ps.Dataset.range(50).map(lambda x: x * 3).shuffle(ps.GLOBAL, seed=5).batch(7)
+    for i, batch in enumerate(ds.to_list()):
+        np.testing.assert_array_equal(ds[i], batch)
+    np.testing.assert_array_equal(ds[-1], ds[7])
+    with pytest.raises(IndexError):
+        ds[8]
+    with pytest.raises(ps.FailedPreconditionError, match="filter#1"):
+        ps.Dataset.range(3).filter(lambda x: True)[0]
+    with pytest.raises(TypeError):
+        ds["x"]
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, 13, 20])
+def test_state_continues_exactly(at):
+    ds = (
+        ps.Dataset.range(20)
+        .shuffle(8, seed=3)
+        .map(lambda x: x * 2, executor="thread")
+        .filter(lambda x: x % 6 != 0)
+        .repeat(2)
+    )
+    it = iter(ds)
+    for _ in range(at):
+        next(it)
+    state = pickle.loads(pickle.dumps(it.state_dict()))
+    rest = ints(it)
+    assert ints(ds.iterator(state=state)) == rest
+    other = iter(ds)
+    next(other)
+    other.load_state_dict(state)
+    assert ints(other) == rest
+
+
+def test_a_state_of_another_graph_is_refused():
+    state = iter(ps.Dataset.range(3)).state_dict()
+    with pytest.raises(ps.FailedPreconditionError, match="another pipeline"):
+        ps.Dataset.range(4).iterator(state)
+    with pytest.raises(ps.DataLossError):
+        ps.Dataset.range(3).iterator(state["state"][:-1])
+    with pytest.raises(TypeError, match="state_dict"):
+        ps.Dataset.range(3).iterator(17)
+
+
+def test_each_iteration_reshuffles():
+    ds = ps.Dataset.range(50).shuffle(50, seed=1)
+    assert ints(ds) != ints(ds)
+    still = ps.Dataset.range(50).shuffle(50, seed=1, reshuffle_each_iteration=False)
+    assert ints(still) == ints(still)
+
+
+def test_datasets_pickle_and_compare_by_graph():
+    offset = 3
+    ds = (
+        ps.Dataset.zip(
+            {"a": ps.Dataset.range(6), "b": ps.Dataset.from_tensor_slices(np.arange(6.0))}
+        )
+        .map(lambda d: d["a"] + offset)
+        .concatenate(ps.Dataset.range(2))
+        .batch(3)
+    )
+    again = pickle.loads(pickle.dumps(ds))
+    assert again == ds and hash(again) == hash(ds)
+    assert [b.tolist() for b in again] == [b.tolist() for b in ds]
+    assert again != ds.take(1) and ds != 3
+    assert copy.copy(ds) is ds and copy.deepcopy(ds) is ds
+    long = ps.Dataset.range(2)
+    for _ in range(2000):
+        long = long.take(2)
+    assert len(pickle.loads(pickle.dumps(long))) == 2
+
+
+def test_fingerprints_are_equal_in_another_process(run_program):
+    source = """
+        import penstock as ps
+        table = {"a": 1, "b": (2, 3)}
+        def outer(k):
+            def fn(x):
+                return x + k + len(table)
+            return fn
+        ds = ps.Dataset.range(5).map(outer(4)).filter(lambda x: x > 1)
+        print(ds.fingerprint)
+    """
+    a = run_program(source, PYTHONHASHSEED="1").stdout
+    b = run_program(source, PYTHONHASHSEED="2").stdout
+    c = run_program(source.replace("outer(4)", "outer(5)")).stdout
+    assert a == b != c
+
+
+def test_arguments_fail_where_they_are_written():
+    ds = ps.Dataset.range(3)
+    with pytest.raises(ValueError, match="take: count must be >= 0, or -1 for all, got -3"):
+        ds.take(-3)
+    with pytest.raises(ps.InvalidArgumentError, match="batch_size must be"):
+        ds.batch(0)
+    for wrong in (
+        lambda: ds.take("3"),
+        lambda: ds.take(True),
+        lambda: ds.batch(2.0),
+        lambda: ds.batch(2, drop_remainder="yes"),
+        lambda: ds.map(3),
+        lambda: ds.shuffle(None),
+        lambda: ds.concatenate([1]),
+        lambda: ds.with_options({}),
+        lambda: ds.take(1, name=3),
+        lambda: ds.map(lambda x: x, on_error=3),
+        lambda: ps.Dataset.zip(1, 2),
+        lambda: ps.Dataset.range("a"),
+        lambda: ps.Dataset.range(),
+        lambda: ps.Dataset.from_indexable(3),
+        lambda: ps.Dataset(),
+    ):
+        with pytest.raises(TypeError) as info:
+            wrong()
+        assert isinstance(info.value, ps.Error), info.value
+    with pytest.raises(ValueError, match="executor must be one of"):
+        ds.map(lambda x: x, executor="gpu")
+    with pytest.raises(ps.InvalidArgumentError, match="GLOBAL|kGlobal"):
+        ds.filter(lambda x: x).shuffle("global")
+
+
+def test_padded_batch_takes_structures():
+    ds = ps.Dataset.from_list([([1], 7), ([2, 3], 8)])
+    (batch,) = ds.padded_batch(2, padded_shapes=([3], []), padding_values=(-1, None))
+    assert batch[0].tolist() == [[1, -1, -1], [2, 3, -1]]
+    named = ps.Dataset.from_list([{"a": [1]}, {"a": [2, 3]}])
+    (batch,) = named.padded_batch(2, {"a": [None]}, {"a": 9})
+    assert batch["a"].tolist() == [[1, 9], [2, 3]]
+    with pytest.raises(TypeError, match="2 components"):
+        ds.padded_batch(2, padded_shapes=([3],))
+
+
+def test_options_reach_the_engine():
+    ds = ps.Dataset.range(4).map(lambda x: 12 // int(x))
+    skipping = ds.with_options(ps.Options(on_error="skip"))
+    assert ints(skipping) == [12, 6, 4]
+    it = iter(ds.with_options(ps.Options(cpu_budget=1, memory_budget=1 << 20)))
+    with pytest.raises(ZeroDivisionError):
+        next(it)
+    stats = it.stats()
+    assert stats.cpu_budget == 1 and stats.memory_budget == 1 << 20
+    with pytest.raises(ps.InvalidArgumentError, match="cpu_budget"):
+        iter(ds.with_options(ps.Options(cpu_budget=0)))
+
+
+def test_iterators_close():
+    ds = ps.Dataset.range(10)
+    with ds.iterator() as it:
+        assert next(it) == 0
+    with pytest.raises(ps.CancelledError, match="closed"):
+        next(it)
+    it.close()
+    assert "closed" in repr(it)
+
+
+def test_an_ended_iterator_stays_ended():
+    it = iter(ps.Dataset.range(1))
+    assert ints(it) == [0]
+    assert list(it) == []
+    with pytest.raises(StopIteration):
+        next(it)
+
+
+def test_threads_share_an_iterator():
+    it = iter(ps.Dataset.range(20_000))
+    parts: list[list[int]] = [[], [], [], []]
+
+    def take(out):
+        out.extend(ints(it))
+
+    threads = [threading.Thread(target=take, args=(part,)) for part in parts]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(sum(parts, [])) == list(range(20_000))
+    assert all(part == sorted(part) for part in parts)
+
+
+def test_stats_are_readable():
+    it = iter(ps.Dataset.range(100).map(lambda x: x, executor="thread").batch(10))
+    assert len(list(it)) == 10
+    stats = it.stats()
+    assert stats.elements == 10 and stats.stage("map#1")["elements"] == 100
+    (python,) = stats.python
+    assert python.stage == "map#1" and python.calls == 100
+    assert python.gil_hold_ns > 0
+    assert "map#1" in repr(stats)
+    with pytest.raises(KeyError, match="there are"):
+        stats.stage("nothing")
+
+
+def test_explain_says_how_functions_run():
+    text = ps.Dataset.range(3).map(lambda x: x, executor="thread").explain()
+    assert "plan:" in text and "<lambda> (test_dataset.py:" in text
+    assert ": thread" in text
+
+
+def test_windows_are_datasets():
+    windows = ps.Dataset.range(6).window(3)
+    assert windows.element_spec == ps.DatasetSpec()
+    assert [ints(w) for w in windows] == [[0, 1, 2], [3, 4, 5]]
+    assert ints(windows.flat_map(lambda w: w.skip(1))) == [1, 2, 4, 5]
+    window = next(iter(windows))
+    with pytest.raises(ps.InvalidArgumentError, match="cannot be pickled"):
+        pickle.dumps(window)
+
+
+def test_save_and_load(tmp_path):
+    ds = ps.Dataset.range(10).map(lambda x: {"x": x, "s": str(x)})
+    ds.save(tmp_path / "a", num_shards=3)
+    assert ps.Dataset.load(tmp_path / "a").to_list() == ds.to_list()
+    ds.save(tmp_path / "b", shard_func=lambda d: d["x"] % 2)
+    loaded = ps.Dataset.load(str(tmp_path / "b")).to_list()
+    assert sorted(int(d["x"]) for d in loaded) == list(range(10))
+    with pytest.raises(FileNotFoundError):
+        ps.Dataset.load(tmp_path / "nowhere")
+
+
+def test_the_rest_of_the_sources():
+    assert ints(ps.Dataset.counter(1, 2).take(3)) == [1, 3, 5]
+    a = ps.Dataset.range(3)
+    mixed = ps.Dataset.sample_from_datasets([a, a], weights=[0, 1], seed=1)
+    assert ints(mixed.take(3)) == [0, 1, 2]
+    choice = ps.Dataset.from_tensor_slices([0, 1, 1])
+    chosen = ps.Dataset.choose_from_datasets([a, a.skip(1)], choice)
+    assert ints(chosen) == [0, 1, 2]
+    assert ints(ps.Dataset.random(seed=1).take(3)) == ints(
+        ps.Dataset.random(seed=1).take(3)
+    )
+
+
+def test_reduce_keeps_structure_and_dtype():
+    ds = ps.Dataset.zip(ps.Dataset.range(4), ps.Dataset.range(4))
+    total, count = ds.reduce((0, 0), lambda s, a, b: (s[0] + a + b, s[1] + 1))
+    assert (int(total), int(count)) == (12, 4)
+    with pytest.raises(ps.InvalidArgumentError, match="element 0: the state was"):
+        ds.reduce(0, lambda s, a, b: 1.5)
+    with pytest.raises(ZeroDivisionError):
+        ds.reduce(0, lambda s, a, b: 1 // 0)

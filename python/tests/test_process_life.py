@@ -1,0 +1,201 @@
+"""Ctrl-C, interpreter exit, fork, daemon threads: no hang, no crash, no noise."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+ENDLESS = """
+    import time, threading, os, sys
+    import penstock as ps
+    def fn(x):
+        return sum(range(100)) + x
+    ds = ps.Dataset.counter().map(fn, executor="thread").batch(8)
+"""
+
+
+def quiet(done):
+    assert done.stderr == "", done.stderr
+
+
+def test_exit_while_an_iterator_runs(run_program):
+    quiet(run_program(ENDLESS + "    it = iter(ds)\n    next(it)\n"))
+
+
+def test_exit_with_an_iterator_in_a_cycle(run_program):
+    quiet(
+        run_program(
+            ENDLESS
+            + """
+    class Holder: pass
+    h = Holder(); h.self = h; h.it = iter(ds); next(h.it)
+    """
+        )
+    )
+
+
+def test_exit_while_a_function_sleeps(run_program):
+    quiet(
+        run_program(
+            """
+    import time, penstock as ps
+    def slow(x):
+        time.sleep(100 if x else 0)
+        return x
+    it = iter(ps.Dataset.range(10).map(slow, executor="thread"))
+    next(it)
+    """,
+            timeout=20,
+        )
+    )
+
+
+def test_exit_while_a_daemon_thread_iterates(run_program):
+    quiet(
+        run_program(
+            ENDLESS
+            + """
+    def consume():
+        for x in ds: pass
+    threading.Thread(target=consume, daemon=True).start()
+    def wait_forever():
+        def never(x):
+            time.sleep(1000)
+        for x in ps.Dataset.range(3).map(never, executor="thread"): pass
+    threading.Thread(target=wait_forever, daemon=True).start()
+    time.sleep(0.2)
+    """,
+            timeout=20,
+        )
+    )
+
+
+def test_a_thread_that_is_no_daemon_may_finish(run_program):
+    done = run_program(
+        """
+    import threading, time, penstock as ps
+    def consume():
+        time.sleep(0.2)
+        ds = ps.Dataset.range(1000).map(lambda x: x + 1, executor="thread")
+        print(sum(int(x) for x in ds))
+    threading.Thread(target=consume).start()
+    """
+    )
+    assert done.stdout.strip() == "500500"
+    quiet(done)
+
+
+def test_exit_by_exception_and_sys_exit(run_program):
+    done = run_program(
+        ENDLESS + "    it = iter(ds); next(it)\n    sys.exit(3)\n", expect=3
+    )
+    quiet(done)
+    done = run_program(
+        ENDLESS + "    it = iter(ds); next(it)\n    1 / 0\n", expect=1
+    )
+    assert done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
+
+
+def test_atexit_handlers_may_iterate(run_program):
+    done = run_program(
+        """
+    import atexit, penstock as ps
+    ds = ps.Dataset.range(4).map(lambda x: x * 2, executor="thread")
+    atexit.register(lambda: print([int(x) for x in ds]))
+    """
+    )
+    assert done.stdout.strip() == "[0, 2, 4, 6]"
+
+
+def test_fork_in_the_users_program(run_program):
+    done = run_program(
+        ENDLESS
+        + """
+    it = iter(ds); first = next(it)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for _ in range(100000): next(it)
+            print("child went on")
+        except ps.FailedPreconditionError as e:
+            print("child refused", flush=True)
+        new = ps.Dataset.range(5).map(fn, executor="thread")
+        print("child", sum(1 for _ in new), flush=True)
+        del it
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    for _ in range(100): next(it)
+    print("parent", os.waitstatus_to_exitcode(status))
+    """
+    )
+    assert done.stdout.splitlines() == ["child refused", "child 5", "parent 0"]
+
+
+def test_multiprocessing_pool_inside_a_function(run_program):
+    done = run_program(
+        """
+    import multiprocessing, penstock as ps
+    def square(x):
+        return x * x
+    def total(n):
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            return sum(pool.map(square, range(int(n))))
+    if __name__ == "__main__":
+        ds = ps.Dataset.from_tensor_slices([3, 4]).map(total, executor="thread")
+        print([int(x) for x in ds])
+    """
+    )
+    assert done.stdout.strip() == "[5, 14]"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "time.sleep(1000)",
+        "threading.Event().wait()",
+        "while True: pass",
+    ],
+)
+def test_ctrl_c_ends_a_waiting_next(body):
+    source = f"""
+        import threading, time, penstock as ps
+        def stuck(x):
+            {body}
+        try:
+            print("ready", flush=True)
+            next(iter(ps.Dataset.range(3).map(stuck, executor="thread")))
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    program = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(source)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    begin = time.monotonic()
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=20)
+    assert out == "interrupted\n" and program.returncode == 0, err
+    assert err == ""
+    assert time.monotonic() - begin < 10
+
+
+def test_import_is_light(run_program):
+    done = run_program(
+        """
+    import sys, numpy
+    before = set(sys.modules)
+    import penstock
+    new = {m.split(".")[0] for m in set(sys.modules) - before}
+    print(sorted(new - set(sys.stdlib_module_names)))
+    """
+    )
+    assert done.stdout.strip() == "['penstock']"
