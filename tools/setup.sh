@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: tools/setup.sh GROUP...    (build, lint, fuzz)
+# usage: tools/setup.sh GROUP...    (build, wheel, lint, fuzz)
 # Installs the Debian packages of the groups that are missing and creates .venv.
 # With everything in place it only looks, in a few hundredths of a second.
 set -euo pipefail
@@ -14,6 +14,7 @@ for group in "$@"; do
         libspng-dev
         libwebp-dev libgif-dev libgtest-dev libgmock-dev libbenchmark-dev) ;;
     lint) packages+=(clang-16 clang-tidy-16 clang-format-16 git python3-venv) ;;
+    wheel) ;;
     fuzz) packages+=(clang-16 libclang-rt-16-dev llvm-16) ;;
     *) echo "tools/setup.sh: unknown group '$group'" >&2; exit 2 ;;
   esac
@@ -68,5 +69,6 @@ site.joinpath("penstock-dev.pth").write_text(f"{pathlib.Path('python').resolve()
 EOF
       ;;
     lint) requirements lint tools/requirements-lint.txt ;;
+    wheel) requirements wheel tools/requirements-wheel.txt ;;
   esac
 done
