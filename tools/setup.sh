@@ -12,7 +12,9 @@ for group in "$@"; do
       packages+=(g++ make cmake ninja-build ccache python3 python3-dev
         python3-venv libabsl-dev libisal-dev libhwy-dev libjpeg62-turbo-dev
         libspng-dev
-        libwebp-dev libgif-dev libgtest-dev libgmock-dev libbenchmark-dev) ;;
+        libwebp-dev libgif-dev libgtest-dev libgmock-dev libbenchmark-dev
+        libzstd-dev zlib1g-dev libprotozero-dev libsimdjson-dev
+        libcurl4-openssl-dev) ;;
     lint) packages+=(clang-16 clang-tidy-16 clang-format-16 git python3-venv) ;;
     wheel) ;;
     fuzz) packages+=(clang-16 libclang-rt-16-dev llvm-16) ;;

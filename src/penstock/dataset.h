@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "penstock/error.h"
+#include "penstock/file_options.h"
 #include "penstock/graph/node.h"
 #include "penstock/graph/options.h"
 #include "penstock/memory/element.h"
@@ -257,6 +258,15 @@ class Dataset {
   /// start, start + step, ... without end, as int64.
   static Dataset counter(std::int64_t start = 0, std::int64_t step = 1,
                          std::string name = "");
+
+  // --- files ----------------------------------------------------------------
+  /// Names of files, sorted. A pattern that matches none is an error.
+  static Dataset list_files(const FileNames& patterns,
+                            ListFilesOptions options = {});
+  /// The records of TFRecord files, one file after the other. Plain files are
+  /// read by index: at(i), global shuffles, one file from all workers.
+  static Dataset tfrecord(const FileNames& files, TFRecordOptions options = {});
+  static Dataset tfrecord(const Dataset& files, TFRecordOptions options = {});
 
   /// Element i of every dataset as one tuple, as long as the shortest.
   static Dataset zip(const std::vector<Dataset>& datasets,

@@ -9,3 +9,4 @@
 #pragma once
 
 #include "penstock/dataset.h"
+#include "penstock/file_io.h"

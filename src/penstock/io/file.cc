@@ -1,5 +1,6 @@
 #include "penstock/io/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -77,6 +78,9 @@ class LocalReadable final : public ReadableFile {
       if (n >= 0) return static_cast<std::size_t>(n);
       if (errno != EINTR) return errno_status(errno, "cannot read", path_);
     }
+  }
+  void will_need(std::int64_t offset, std::int64_t size) const override {
+    (void)::posix_fadvise(fd_.get(), offset, size, POSIX_FADV_WILLNEED);
   }
 
  private:
@@ -169,6 +173,39 @@ class LocalFileSystem final : public FileSystem {
     }
     return absl::OkStatus();
   }
+  StatusOr<FileInfo> info(const std::string& path) override {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) {
+      return errno_status(errno, "cannot look at", path);
+    }
+    return FileInfo{static_cast<std::int64_t>(info.st_size),
+                    static_cast<std::int64_t>(info.st_mtim.tv_sec) *
+                            1'000'000'000 +
+                        static_cast<std::int64_t>(info.st_mtim.tv_nsec),
+                    S_ISDIR(info.st_mode)};
+  }
+  StatusOr<std::vector<DirectoryEntry>> list(const std::string& path) override {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(
+        ::opendir(path.c_str()), ::closedir);
+    if (!directory) return errno_status(errno, "cannot list", path);
+    std::vector<DirectoryEntry> out;
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(directory.get());
+      if (entry == nullptr) {
+        if (errno != 0) return errno_status(errno, "cannot list", path);
+        return out;
+      }
+      DirectoryEntry found{entry->d_name, entry->d_type == DT_DIR,
+                           entry->d_type == DT_LNK};
+      if (found.name == "." || found.name == "..") continue;
+      if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
+        const auto what = info(absl::StrCat(path, "/", found.name));
+        found.directory = what.ok() && what->directory;
+      }
+      out.push_back(std::move(found));
+    }
+  }
   StatusOr<std::unique_ptr<FileLock>> lock(const std::string& path) override {
     for (;;) {
       Fd fd = open_fd(path, O_RDWR | O_CREAT, 0666);
@@ -195,6 +232,18 @@ class LocalFileSystem final : public FileSystem {
 };
 
 }  // namespace
+
+StatusOr<FileInfo> FileSystem::info(const std::string& path) {
+  PS_ASSIGN_OR_RETURN(const auto file, open(path));
+  PS_ASSIGN_OR_RETURN(const std::int64_t size, file->size());
+  return FileInfo{size, 0, false};
+}
+
+StatusOr<std::vector<DirectoryEntry>> FileSystem::list(
+    const std::string& path) {
+  return absl::UnimplementedError(
+      absl::StrCat("cannot list '", path, "' on this file system"));
+}
 
 FileSystem& FileSystem::local() {
   static auto* const fs = new LocalFileSystem;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "penstock/base/status.h"
 
@@ -23,6 +24,24 @@ class ReadableFile {
   /// the system gives fewer. 0 at the end.
   virtual StatusOr<std::size_t> read_at(std::int64_t offset,
                                         std::span<std::byte> out) const = 0;
+  /// These bytes will be read soon: a hint, returns at once.
+  virtual void will_need(std::int64_t /*offset*/, std::int64_t /*size*/) const {
+  }
+  /// A read has a cost of its own (a network): fewer and larger ones pay.
+  virtual bool remote() const { return false; }
+};
+
+struct FileInfo {
+  std::int64_t size = 0;
+  /// Of the last change; 0 where nobody knows.
+  std::int64_t modified_ns = 0;
+  bool directory = false;
+};
+
+struct DirectoryEntry {
+  std::string name;
+  bool directory = false;  // or a link to one
+  bool link = false;
 };
 
 class WritableFile {
@@ -53,6 +72,11 @@ class FileSystem {
   virtual Status make_directories(const std::string& path) = 0;
   /// AlreadyExists while another holder lives, in this process or another.
   virtual StatusOr<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
+
+  /// NotFound if there is nothing at `path`.
+  virtual StatusOr<FileInfo> info(const std::string& path);
+  /// What lies in a directory, in any order, without "." and "..".
+  virtual StatusOr<std::vector<DirectoryEntry>> list(const std::string& path);
 
   /// The machine's own.
   static FileSystem& local();

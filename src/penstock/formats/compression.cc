@@ -1,0 +1,275 @@
+// Inflating is ISA-L's (2 to 3 times zlib), deflating zlib's, for its levels.
+#include "penstock/formats/compression.h"
+
+#include <isa-l/igzip_lib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+
+namespace penstock {
+namespace {
+
+template <class Size>
+Size clamp(std::size_t n) {
+  return static_cast<Size>(
+      std::min<std::size_t>(n, std::numeric_limits<Size>::max() / 2));
+}
+
+class Inflate final : public Decompressor {
+ public:
+  explicit Inflate(bool gzip)
+      : gzip_(gzip), state_(std::make_unique<inflate_state>()) {
+    start();
+  }
+  StatusOr<Progress> run(std::string_view in, char* out,
+                         std::size_t size) override {
+    Progress progress;
+    // Also without input: some output may wait inside for room.
+    for (;;) {
+      if (complete_) {
+        if (progress.read == in.size()) break;
+        if (!gzip_) return damaged("bytes follow the end of the stream");
+        // Zeros may pad the end of a gzip file.
+        if (in[progress.read] == '\0') {
+          ++progress.read;
+          continue;
+        }
+        start();
+      }
+      if (progress.written == size) break;
+      const std::size_t in_left = in.size() - progress.read;
+      const std::size_t out_left = size - progress.written;
+      state_->next_in = reinterpret_cast<std::uint8_t*>(
+          const_cast<char*>(in.data() + progress.read));
+      state_->avail_in = clamp<std::uint32_t>(in_left);
+      state_->next_out =
+          reinterpret_cast<std::uint8_t*>(out + progress.written);
+      state_->avail_out = clamp<std::uint32_t>(out_left);
+      const std::uint32_t in_given = state_->avail_in;
+      const std::uint32_t out_given = state_->avail_out;
+      const int result = isal_inflate(state_.get());
+      const std::size_t read = in_given - state_->avail_in;
+      const std::size_t written = out_given - state_->avail_out;
+      progress.read += read;
+      progress.written += written;
+      started_ = started_ || read > 0;
+      switch (result) {
+        case ISAL_DECOMP_OK:
+        case ISAL_END_INPUT:
+        case ISAL_OUT_OVERFLOW: break;
+        case ISAL_INCORRECT_CHECKSUM: return damaged("its checksum differs");
+        default: return damaged("not deflate data");
+      }
+      if (state_->block_state == ISAL_BLOCK_FINISH) complete_ = true;
+      if (read == 0 && written == 0 && !complete_) break;
+    }
+    return progress;
+  }
+  bool complete() const override { return complete_ || !started_; }
+
+ private:
+  void start() {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = gzip_ ? ISAL_GZIP : ISAL_ZLIB;
+    complete_ = false;
+    started_ = false;
+  }
+  Status damaged(std::string_view why) const {
+    return absl::DataLossError(absl::StrCat(
+        "damaged ", gzip_ ? "gzip" : "zlib", " stream: ", to_absl(why)));
+  }
+
+  const bool gzip_;
+  std::unique_ptr<inflate_state> state_;
+  bool complete_ = false;
+  bool started_ = false;
+};
+
+class ZstdDecompress final : public Decompressor {
+ public:
+  ZstdDecompress() : context_(ZSTD_createDStream(), ZSTD_freeDStream) {}
+  StatusOr<Progress> run(std::string_view in, char* out,
+                         std::size_t size) override {
+    ZSTD_inBuffer input{in.data(), in.size(), 0};
+    ZSTD_outBuffer output{out, size, 0};
+    // A frame that ends makes progress without output: go on behind it.
+    for (;;) {
+      const std::size_t read = input.pos;
+      const std::size_t written = output.pos;
+      const std::size_t hint =
+          ZSTD_decompressStream(context_.get(), &output, &input);
+      if (ZSTD_isError(hint) != 0) {
+        return absl::DataLossError(absl::StrCat("damaged zstd stream: ",
+                                                ZSTD_getErrorName(hint)));
+      }
+      if (input.pos != read || output.pos != written) complete_ = hint == 0;
+      if (output.pos == size || (input.pos == read && output.pos == written)) {
+        break;
+      }
+    }
+    return Progress{input.pos, output.pos};
+  }
+  bool complete() const override { return complete_; }
+
+ private:
+  std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> context_;
+  bool complete_ = true;
+};
+
+constexpr std::size_t kPiece = 64 * 1024;
+
+class Deflate final : public Compressor {
+ public:
+  Deflate() = default;
+  ~Deflate() override {
+    if (open_) deflateEnd(&stream_);
+  }
+  Status open(bool gzip, int level) {
+    constexpr int kWindowBits = 15;
+    constexpr int kMemoryLevel = 8;
+    open_ = deflateInit2(&stream_, level, Z_DEFLATED,
+                         gzip ? kWindowBits + 16 : kWindowBits, kMemoryLevel,
+                         Z_DEFAULT_STRATEGY) == Z_OK;
+    return open_ ? absl::OkStatus()
+                 : absl::ResourceExhaustedError("no memory to deflate with");
+  }
+  Status add(std::string_view in, std::string& out) override {
+    while (!in.empty()) {
+      const auto n = clamp<uInt>(in.size());
+      PS_RETURN_IF_ERROR(run(in.substr(0, n), Z_NO_FLUSH, out));
+      in.remove_prefix(n);
+    }
+    return absl::OkStatus();
+  }
+  Status finish(std::string& out) override { return run({}, Z_FINISH, out); }
+
+ private:
+  Status run(std::string_view in, int flush, std::string& out) {
+    stream_.next_in =
+        reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.avail_in = static_cast<uInt>(in.size());
+    do {
+      const std::size_t at = out.size();
+      out.resize(at + kPiece);
+      stream_.next_out = reinterpret_cast<Bytef*>(out.data() + at);
+      stream_.avail_out = kPiece;
+      const int result = deflate(&stream_, flush);
+      out.resize(at + kPiece - stream_.avail_out);
+      if (result == Z_STREAM_ERROR) return internal_error("deflate failed");
+    } while (stream_.avail_out == 0);
+    return absl::OkStatus();
+  }
+
+  z_stream stream_ = {};
+  bool open_ = false;
+};
+
+class ZstdCompress final : public Compressor {
+ public:
+  explicit ZstdCompress(int level)
+      : context_(ZSTD_createCStream(), ZSTD_freeCStream) {
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+  }
+  Status add(std::string_view in, std::string& out) override {
+    return run(in, ZSTD_e_continue, out);
+  }
+  Status finish(std::string& out) override { return run({}, ZSTD_e_end, out); }
+
+ private:
+  Status run(std::string_view in, ZSTD_EndDirective mode, std::string& out) {
+    ZSTD_inBuffer input{in.data(), in.size(), 0};
+    for (;;) {
+      const std::size_t at = out.size();
+      out.resize(at + kPiece);
+      ZSTD_outBuffer output{out.data() + at, kPiece, 0};
+      const std::size_t left =
+          ZSTD_compressStream2(context_.get(), &output, &input, mode);
+      out.resize(at + output.pos);
+      if (ZSTD_isError(left) != 0) {
+        return internal_error("zstd: ", ZSTD_getErrorName(left));
+      }
+      const bool done =
+          mode == ZSTD_e_end ? left == 0 : input.pos == input.size;
+      if (done) return absl::OkStatus();
+    }
+  }
+
+  std::unique_ptr<ZSTD_CStream, std::size_t (*)(ZSTD_CStream*)> context_;
+};
+
+class Store final : public Compressor {
+ public:
+  Status add(std::string_view in, std::string& out) override {
+    out.append(in);
+    return absl::OkStatus();
+  }
+  Status finish(std::string&) override { return absl::OkStatus(); }
+};
+
+}  // namespace
+
+std::string_view compression_name(Compression c) {
+  constexpr std::string_view kNames[] = {"NONE", "GZIP", "ZLIB", "ZSTD",
+                                         "auto"};
+  return kNames[static_cast<int>(c)];
+}
+
+std::optional<Compression> compression_from_name(std::string_view name) {
+  const std::string upper = absl::AsciiStrToUpper(to_absl(name));
+  if (upper.empty() || upper == "NONE") return Compression::kNone;
+  if (upper == "GZIP") return Compression::kGzip;
+  if (upper == "ZLIB") return Compression::kZlib;
+  if (upper == "ZSTD") return Compression::kZstd;
+  if (upper == "AUTO") return Compression::kAuto;
+  return std::nullopt;
+}
+
+Compression sniff_compression(std::string_view bytes, bool zlib) {
+  if (bytes.substr(0, 3) == "\x1f\x8b\x08") return Compression::kGzip;
+  if (bytes.substr(0, 4) == "\x28\xb5\x2f\xfd") return Compression::kZstd;
+  if (zlib && bytes.size() >= 2) {
+    const auto a = static_cast<unsigned char>(bytes[0]);
+    const auto b = static_cast<unsigned char>(bytes[1]);
+    if (a == 0x78 && (a * 256 + b) % 31 == 0) return Compression::kZlib;
+  }
+  return Compression::kNone;
+}
+
+std::unique_ptr<Decompressor> Decompressor::make(Compression compression) {
+  if (compression == Compression::kZstd) {
+    return std::make_unique<ZstdDecompress>();
+  }
+  return std::make_unique<Inflate>(compression == Compression::kGzip);
+}
+
+StatusOr<std::unique_ptr<Compressor>> Compressor::make(Compression compression,
+                                                       int level) {
+  const auto check = [&](int low, int high) -> Status {
+    if (level == -1 || (level >= low && level <= high)) return absl::OkStatus();
+    return invalid_argument("compression_level must be -1 or ", low, " to ",
+                            high, ", got ", level);
+  };
+  switch (compression) {
+    case Compression::kGzip:
+    case Compression::kZlib: {
+      PS_RETURN_IF_ERROR(check(0, 9));
+      auto deflate = std::make_unique<Deflate>();
+      PS_RETURN_IF_ERROR(
+          deflate->open(compression == Compression::kGzip, level));
+      return deflate;
+    }
+    case Compression::kZstd:
+      PS_RETURN_IF_ERROR(check(1, 22));
+      return std::make_unique<ZstdCompress>(level == -1 ? 3 : level);
+    case Compression::kNone: return std::make_unique<Store>();
+    case Compression::kAuto: break;
+  }
+  return invalid_argument("compression must be given for writing, got auto");
+}
+
+}  // namespace penstock

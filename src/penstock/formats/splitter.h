@@ -1,0 +1,67 @@
+// How a stream of bytes is cut into records.
+//
+// A Splitter is immutable and shared; it needs nothing but the bytes from a
+// record's beginning on, so reading can be continued at any record by its
+// offset and number alone.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "penstock/base/status.h"
+
+namespace penstock {
+
+struct SplitRow {
+  std::size_t begin = 0;  // of the payload, counted from the given bytes
+  std::size_t size = 0;
+  std::size_t end = 0;  // where the next record begins
+  Status error;         // in place of the record
+};
+
+struct SplitInput {
+  std::string_view bytes;
+  std::int64_t offset = 0;  // of bytes[0] in the stream
+  std::int64_t record = 0;  // number of the record that begins there
+  bool at_end = false;      // nothing follows `bytes`
+  std::int64_t max_rows = 0;
+  std::int64_t max_payload = 0;  // stops after the row that passes it
+  std::int64_t max_record_bytes = 0;
+};
+
+struct SplitOutput {
+  std::vector<SplitRow> rows;
+  /// Bytes done with; may go beyond the last row, never beyond the input.
+  std::size_t consumed = 0;
+  /// Bytes the next record needs, from `consumed` on; 0 where unknown.
+  std::size_t needed = 0;
+  /// Nothing more can be read from this stream.
+  bool stop = false;
+
+  void clear() {
+    rows.clear();
+    consumed = needed = 0;
+    stop = false;
+  }
+  /// An error as the last row.
+  void fail(std::size_t at, Status status) {
+    rows.push_back({at, 0, at, std::move(status)});
+    stop = true;
+  }
+};
+
+class Splitter {
+ public:
+  virtual ~Splitter() = default;
+  /// Finds the records that lie wholly in `in.bytes`. At the end of the stream
+  /// either consumes everything or stops.
+  virtual void split(const SplitInput& in, SplitOutput& out) const = 0;
+};
+
+/// "record 3 at byte 120: "
+std::string record_place(std::int64_t record, std::int64_t offset);
+/// ResourceExhausted for a record of `size` bytes.
+Status record_too_large(std::int64_t size, std::int64_t limit);
+
+}  // namespace penstock

@@ -1,0 +1,144 @@
+#include "penstock/formats/tfrecord.h"
+
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "penstock/base/codec.h"
+
+namespace penstock::tfrecord {
+namespace {
+
+template <class T>
+T load(const char* p) {
+  static_assert(std::endian::native == std::endian::little);
+  T v;
+  std::memcpy(&v, p, sizeof(T));
+  return v;
+}
+
+template <class T>
+void append(T v, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&v), sizeof(T));
+}
+
+Status bad_checksum(std::string_view what, std::uint32_t stored,
+                    std::uint32_t computed) {
+  return absl::DataLossError(absl::StrFormat(
+      "corrupt %s: its checksum is %08x, stored is %08x", to_absl(what),
+      computed, stored));
+}
+
+}  // namespace
+
+std::uint32_t masked_crc(std::string_view bytes) {
+  const std::uint32_t crc = crc32c(bytes);
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+void append_record(std::string_view payload, std::string& out) {
+  const std::uint64_t length = payload.size();
+  const std::size_t at = out.size();
+  append(length, out);
+  append(masked_crc({out.data() + at, 8}), out);
+  out.append(payload);
+  append(masked_crc(payload), out);
+}
+
+StatusOr<std::uint64_t> read_length(std::string_view header) {
+  const auto stored = load<std::uint32_t>(header.data() + 8);
+  const std::uint32_t computed = masked_crc(header.substr(0, 8));
+  if (stored != computed) return bad_checksum("length", stored, computed);
+  return load<std::uint64_t>(header.data());
+}
+
+Status check_payload(std::string_view framed) {
+  const std::size_t end = framed.size() - kFooterBytes;
+  const auto stored = load<std::uint32_t>(framed.data() + end);
+  const std::uint32_t computed =
+      masked_crc(framed.substr(kHeaderBytes, end - kHeaderBytes));
+  if (stored == computed) return absl::OkStatus();
+  return bad_checksum("payload", stored, computed);
+}
+
+std::string first_record_hint(std::string_view bytes) {
+  const auto begins = [&](std::string_view magic) {
+    return bytes.substr(0, magic.size()) == magic;
+  };
+  if (begins("\x1f\x8b")) {
+    return "; the file begins like gzip: set compression to GZIP or auto";
+  }
+  if (begins("\x28\xb5\x2f\xfd")) {
+    return "; the file begins like zstd: set compression to ZSTD or auto";
+  }
+  if (bytes.size() >= 2 && (bytes[0] & 0x0f) == 8 &&
+      (static_cast<unsigned char>(bytes[0]) * 256 +
+       static_cast<unsigned char>(bytes[1])) % 31 == 0) {
+    return "; the file begins like zlib: set compression to ZLIB or auto";
+  }
+  return "; is it a TFRecord file?";
+}
+
+Status truncated(std::uint64_t needed, std::uint64_t left) {
+  return absl::DataLossError(absl::StrCat(
+      "truncated: needs ", needed, " bytes, the file has ", left, " more"));
+}
+
+void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
+  std::size_t at = 0;
+  std::int64_t payload = 0;
+  const std::size_t size = in.bytes.size();
+  const auto place = [&] {
+    return record_place(
+        in.record + static_cast<std::int64_t>(out.rows.size()),
+        in.offset + static_cast<std::int64_t>(at));
+  };
+  while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
+         payload < in.max_payload) {
+    out.consumed = at;
+    const std::size_t left = size - at;
+    if (left < kHeaderBytes) {
+      if (in.at_end && left > 0) {
+        out.fail(at, annotate(truncated(kFrameBytes, left), place()));
+      }
+      out.needed = kFrameBytes;
+      return;
+    }
+    const auto length = read_length(in.bytes.substr(at, kHeaderBytes));
+    if (!length.ok()) {
+      Status status = annotate(length.status(), place());
+      if (in.offset + static_cast<std::int64_t>(at) == 0) {
+        status = make_error(status.code(), status.message(),
+                            first_record_hint(in.bytes));
+      }
+      out.fail(at, std::move(status));
+      return;
+    }
+    if (left - kHeaderBytes < *length ||
+        left - kHeaderBytes - *length < kFooterBytes) {
+      if (*length > static_cast<std::uint64_t>(in.max_record_bytes)) {
+        const auto shown = static_cast<std::int64_t>(
+            std::min<std::uint64_t>(*length, INT64_MAX));
+        out.fail(at, annotate(record_too_large(shown, in.max_record_bytes),
+                              place()));
+        return;
+      }
+      out.needed = *length + kFrameBytes;
+      if (in.at_end) {
+        out.fail(at, annotate(truncated(out.needed, left), place()));
+      }
+      return;
+    }
+    const std::size_t whole = *length + kFrameBytes;
+    SplitRow row{at + kHeaderBytes, *length, at + whole, {}};
+    if (verify_) {
+      row.error = check_payload(in.bytes.substr(at, whole));
+      if (!row.error.ok()) row.error = annotate(row.error, place());
+    }
+    out.rows.push_back(std::move(row));
+    payload += static_cast<std::int64_t>(*length);
+    at += whole;
+  }
+  out.consumed = at;
+}
+
+}  // namespace penstock::tfrecord

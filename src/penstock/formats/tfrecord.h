@@ -1,0 +1,52 @@
+// The TFRecord framing.
+//
+//   uint64 length, uint32 masked CRC-32C of the length,
+//   length bytes,  uint32 masked CRC-32C of the bytes      (little endian)
+//
+// A wrong length hides where the next record begins, so it ends the file; a
+// wrong payload costs one record.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "penstock/formats/splitter.h"
+
+namespace penstock::tfrecord {
+
+constexpr std::size_t kHeaderBytes = 12;
+constexpr std::size_t kFooterBytes = 4;
+constexpr std::size_t kFrameBytes = kHeaderBytes + kFooterBytes;
+
+/// The CRC-32C as TFRecord stores it.
+std::uint32_t masked_crc(std::string_view bytes);
+
+/// Appends one framed record.
+void append_record(std::string_view payload, std::string& out);
+
+/// The payload's length from its header of kHeaderBytes; DataLoss if its
+/// checksum does not fit.
+StatusOr<std::uint64_t> read_length(std::string_view header);
+
+/// OK if the checksum behind the payload fits; `framed` is a whole record.
+Status check_payload(std::string_view framed);
+
+/// What is wrong with a file whose first record is at fault: it may be no
+/// TFRecord file, or a compressed one. "" if there is nothing to add.
+std::string first_record_hint(std::string_view bytes);
+
+/// DataLoss: the file ends inside a record that needs `needed` bytes.
+Status truncated(std::uint64_t needed, std::uint64_t left);
+
+class RecordSplitter final : public Splitter {
+ public:
+  /// Without `verify` payloads are not checked; lengths always are.
+  explicit RecordSplitter(bool verify) : verify_(verify) {}
+  void split(const SplitInput& in, SplitOutput& out) const override;
+
+ private:
+  const bool verify_;
+};
+
+}  // namespace penstock::tfrecord

@@ -1,0 +1,37 @@
+// Records as a column of strings: small ones copied together, large ones as
+// views of the bytes they were read into.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "penstock/memory/block.h"
+
+namespace penstock::ops {
+
+/// From this many bytes per record on a view costs less than a copy. A view may
+/// keep at most 4 times its own size alive.
+constexpr std::int64_t kViewBytes = 4096;
+
+/// Fills a packed column of strings, one after the other.
+class StringPacker {
+ public:
+  static StatusOr<StringPacker> make(std::int64_t rows, std::int64_t bytes);
+  /// Within what was announced.
+  void add(std::string_view value);
+  Column finish();
+
+ private:
+  StringPacker() = default;
+  Ref<Buffer> offsets_;
+  Ref<Buffer> bytes_;
+  std::int64_t rows_ = 0;
+  std::int64_t size_ = 0;
+};
+
+/// `values`, which lie in `owner`, as a column. `record_bytes` is what they and
+/// the framing around them take there.
+StatusOr<Column> strings_column(const std::vector<std::string_view>& values,
+                                const Ref<Buffer>& owner);
+
+}  // namespace penstock::ops

@@ -1,0 +1,346 @@
+// One file cut into records: a sequencer without inputs.
+//
+// A step reads at most once and emits at most 256 KiB of records, so what is
+// ready is handed on. It waits for the disk, so it counts as code that may
+// block. State: offset and number of the next record; a restore seeks there,
+// through a compressed stream by decompressing what lies before.
+#include "penstock/ops/files/record_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "penstock/ops/files/byte_stream.h"
+#include "penstock/ops/files/packing.h"
+#include "penstock/ops/flat_map/flat_map.h"
+
+namespace penstock::ops {
+namespace {
+
+constexpr std::size_t kRead = std::size_t{1} << 20;
+constexpr std::size_t kRemoteRead = std::size_t{8} << 20;
+constexpr std::int64_t kStepBytes = 256 * 1024;
+constexpr std::int64_t kStepRows = 4096;
+
+struct Reading final : SequencerState {
+  const StageInfo* stage = nullptr;
+  PathRef path;
+
+  bool opened = false;  // once, perhaps before a restore
+  std::int64_t offset = 0;
+  std::int64_t record = 0;
+
+  std::unique_ptr<ByteStream> stream;
+  Ref<Buffer> buffer;
+  std::size_t begin = 0;  // of what is not yet cut
+  std::size_t end = 0;
+  bool at_end = false;
+  Status failed;  // of the stream, once what came before is handed on
+  std::size_t needed = 0;
+  SplitOutput cut;
+  std::vector<std::string_view> values;
+};
+
+class RecordFile final : public SequencerOp {
+ public:
+  RecordFile(RecordFormatRef format, std::string path)
+      : format_(std::move(format)), path_(std::move(path)) {}
+
+  std::string_view op() const override { return format_->op; }
+  std::string describe() const override {
+    return absl::StrCat(format_->op, "('", path_, "')");
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec>) const override {
+    return Spec::tensor(DType::kString, PartialShape(Shape{}));
+  }
+  Cardinality cardinality(std::span<const Cardinality>) const override {
+    return Cardinality::unknown();
+  }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(format_->identity);
+    fp.add(path_);
+  }
+  SequencerTraits traits() const override {
+    SequencerTraits traits;
+    traits.num_inputs = 0;
+    traits.user_code = true;
+    return traits;
+  }
+  StatusOr<std::unique_ptr<SequencerState>> make_state(
+      const SequencerContext& context) const override {
+    auto state = std::make_unique<Reading>();
+    state->stage = context.stage;
+    state->path = context.path;
+    return state;
+  }
+
+  StatusOr<Step> step(SequencerState& s, Inputs&, Outputs& out) const override {
+    auto& state = s.as<Reading>();
+    if (!state.stream) {
+      const Status status = open(state);
+      if (!status.ok()) return last_error(state, out, status);
+      state.opened = true;
+      return Step::more();
+    }
+    state.cut.clear();
+    SplitInput in;
+    in.bytes = {chars(state) + state.begin, state.end - state.begin};
+    in.offset = state.offset;
+    in.record = state.record;
+    in.at_end = state.at_end;
+    in.max_rows = std::min(out.room(), kStepRows);
+    in.max_payload = kStepBytes;
+    in.max_record_bytes = format_->max_record_bytes;
+    if (state.begin < state.end || state.at_end) {
+      format_->splitter->split(in, state.cut);
+    }
+    emit(state, in, out);
+    state.begin += state.cut.consumed;
+    state.offset += static_cast<std::int64_t>(state.cut.consumed);
+    state.record += static_cast<std::int64_t>(state.cut.rows.size());
+    if (state.cut.stop) return Step::end();
+    if (!state.cut.rows.empty()) return Step::more();
+    if (state.at_end && state.begin == state.end) return Step::end();
+    if (state.at_end && state.cut.consumed == 0) {
+      return internal_error(format_->op, ": bytes are left at the end of '",
+                            path_, "'");
+    }
+    if (state.at_end) return Step::more();
+    if (!state.failed.ok()) return last_error(state, out, state.failed);
+    const Status status = fill(state);
+    if (!status.ok()) return last_error(state, out, status);
+    return Step::more();
+  }
+
+  void save(const SequencerState& s, SnapshotWriter& writer) const override {
+    const auto& state = s.as<Reading>();
+    writer.own.boolean(state.opened);
+    writer.own.i64(state.offset);
+    writer.own.i64(state.record);
+  }
+  Status restore(SequencerState& s, Decoder& own) const override {
+    auto& state = s.as<Reading>();
+    state.opened = own.boolean();
+    state.offset = own.i64();
+    state.record = own.i64();
+    if (state.offset < 0 || state.record < 0) own.fail();
+    return own.status(format_->op);
+  }
+  std::int64_t held_bytes(const SequencerState& s) const override {
+    const auto& state = s.as<Reading>();
+    return state.buffer ? static_cast<std::int64_t>(state.buffer->capacity())
+                        : 0;
+  }
+
+ private:
+  static char* chars(const Reading& state) {
+    return state.buffer
+               ? reinterpret_cast<char*>(
+                     const_cast<Buffer*>(state.buffer.get())->data())
+               : nullptr;
+  }
+
+  Status open(Reading& state) const {
+    PS_ASSIGN_OR_RETURN(state.stream,
+                        ByteStream::open(*format_->fs, path_,
+                                         format_->compression, format_->zlib));
+    if (state.offset > 0) return state.stream->skip_to(state.offset);
+    return absl::OkStatus();
+  }
+
+  /// Reads on, behind what is not yet cut.
+  Status fill(Reading& state) const {
+    const std::size_t kept = state.end - state.begin;
+    std::size_t wanted = state.stream->remote() ? kRemoteRead : kRead;
+    if (const std::int64_t left = state.stream->left(); left >= 0) {
+      // Small files get small buffers.
+      wanted = std::min(wanted, static_cast<std::size_t>(left) + 1);
+    }
+    std::size_t capacity = kept + wanted;
+    if (kept >= wanted) capacity = 2 * kept;  // of a record of unknown length
+    if (state.cut.needed > kept) capacity = std::max(state.cut.needed, wanted);
+    const auto limit = static_cast<std::size_t>(format_->max_record_bytes);
+    if (state.cut.needed == 0 && kept > limit) {
+      return annotate(record_too_large(static_cast<std::int64_t>(kept),
+                                       format_->max_record_bytes),
+                      record_place(state.record, state.offset));
+    }
+    if (const std::int64_t left = state.stream->left();
+        left >= 0 && capacity > kept + static_cast<std::size_t>(left)) {
+      capacity = kept + static_cast<std::size_t>(left) + 1;
+    }
+    // Views of the old buffer may be in use: it is written again only if not.
+    if (!state.buffer || state.buffer->size() < capacity ||
+        !state.buffer->unique()) {
+      Ref<Buffer> fresh = Buffer::allocate(capacity);
+      if (!fresh) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("no memory for a buffer of ", capacity, " bytes"));
+      }
+      if (kept > 0) {
+        std::memcpy(fresh->data(), chars(state) + state.begin, kept);
+      }
+      state.buffer = std::move(fresh);
+    } else if (kept > 0 && state.begin > 0) {
+      std::memmove(chars(state), chars(state) + state.begin, kept);
+    }
+    state.begin = 0;
+    state.end = kept;
+    const auto read = state.stream->read(chars(state) + kept, capacity - kept);
+    if (!read.ok()) return read.status();
+    state.end += *read;
+    if (*read < capacity - kept) {
+      // The end, or a damaged stream: only another read tells.
+      char probe = 0;
+      const auto more = state.stream->read(&probe, 1);
+      if (more.ok() && *more == 0) {
+        state.at_end = true;
+      } else if (!more.ok()) {
+        state.failed = more.status();
+      } else {
+        chars(state)[state.end++] = probe;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void emit(Reading& state, const SplitInput& in, Outputs& out) const {
+    const auto& rows = state.cut.rows;
+    if (rows.empty()) return;
+    state.values.clear();
+    for (const SplitRow& row : rows) {
+      state.values.push_back(in.bytes.substr(row.begin, row.size));
+    }
+    Block block;
+    auto column = strings_column(state.values, state.buffer);
+    const auto n = static_cast<std::int64_t>(rows.size());
+    const Origins origins(state.path, state.record);
+    if (column.ok()) {
+      Block::Columns columns;
+      columns.push_back(*std::move(column));
+      block = Block(Structure::leaf(), std::move(columns), n, origins);
+    } else {
+      block = Block(nullptr, {}, n, origins);
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Status& status = column.ok()
+                                 ? rows[static_cast<std::size_t>(i)].error
+                                 : column.status();
+      if (!status.ok()) {
+        block.errors().emplace_back(i, error(state, status, state.record + i));
+      }
+    }
+    out.emit_block(std::move(block));
+  }
+
+  ErrorRef error(const Reading& state, const Status& status,
+                 std::int64_t record) const {
+    auto error = std::make_shared<ElementError>();
+    error->status = annotate(status, absl::StrCat("'", path_, "': "));
+    error->stage = state.stage->to_string();
+    error->element = Origin{state.path, record}.to_string();
+    return error;
+  }
+
+  StatusOr<Step> last_error(Reading& state, Outputs& out,
+                            const Status& status) const {
+    Block block(nullptr, {}, 1, Origins(state.path, state.record));
+    auto made = std::make_shared<ElementError>(
+        *error(state, status, state.record));
+    made->restore_failed = state.opened && !state.stream;
+    block.errors().emplace_back(0, std::move(made));
+    out.emit_block(std::move(block));
+    state.record += 1;
+    return Step::end();
+  }
+
+  const RecordFormatRef format_;
+  const std::string path_;
+};
+
+class OpenFile final : public DatasetFunction {
+ public:
+  explicit OpenFile(RecordFormatRef format) : format_(std::move(format)) {}
+  StatusOr<NodeRef> call(const Element& element) const override {
+    if (element.size() != 1 || element[0].dtype() != DType::kString ||
+        element[0].rank() != 0) {
+      return invalid_argument("files must be strings, got ",
+                              Spec::of(element).to_string());
+    }
+    return Node::make(
+        make_record_file(format_, std::string(element[0].str())), {});
+  }
+  StatusOr<Spec> output_spec(const Spec&) const override {
+    return Spec::tensor(DType::kString, PartialShape(Shape{}));
+  }
+  std::string identity() const override {
+    return absl::StrCat(format_->op, ":", format_->identity);
+  }
+
+ private:
+  const RecordFormatRef format_;
+};
+
+class RecordFiles final : public Operator {
+ public:
+  RecordFiles(RecordFormatRef format, RecordParts parts, int max_parallel)
+      : format_(std::move(format)),
+        parts_(std::move(parts)),
+        max_parallel_(max_parallel) {}
+
+  std::string_view op() const override { return format_->op; }
+  std::string describe() const override {
+    return absl::StrCat(format_->op, parts_.arguments);
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
+    const Spec& files = inputs[0];
+    if (files.known() &&
+        (files.leaves().size() != 1 || !files.structure()->is_leaf() ||
+         (files.leaves()[0].dtype != DType::kString &&
+          files.leaves()[0].dtype != DType::kInvalid) ||
+         !PartialShape::compatible(files.leaves()[0].shape,
+                                   PartialShape(Shape{})))) {
+      return invalid_argument("files must be a dataset of strings, got ",
+                              files.to_string());
+    }
+    return parts_.spec;
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return nested_cardinality(in[0]);
+  }
+  void add_to(Fingerprint& fp) const override {
+    fp.add(format_->identity);
+    fp.add(parts_.arguments);
+  }
+  std::vector<Part> lower() const override {
+    std::vector<Part> parts = nested_parts(
+        std::make_shared<OpenFile>(format_), max_parallel_, {});
+    if (parts_.transform) parts.push_back({.transform = parts_.transform});
+    return parts;
+  }
+  bool cheap() const override { return false; }
+
+ private:
+  const RecordFormatRef format_;
+  const RecordParts parts_;
+  const int max_parallel_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Operator> make_record_file(RecordFormatRef format,
+                                                 std::string path) {
+  return std::make_shared<RecordFile>(std::move(format), std::move(path));
+}
+
+StatusOr<std::shared_ptr<const Operator>> make_record_files(
+    RecordFormatRef format, RecordParts parts, int max_parallel) {
+  if (format->max_record_bytes < 1) {
+    return invalid_argument(format->op,
+                            ": max_record_bytes must be >= 1, got ",
+                            format->max_record_bytes);
+  }
+  return std::make_shared<RecordFiles>(std::move(format), std::move(parts),
+                                       max_parallel);
+}
+
+}  // namespace penstock::ops

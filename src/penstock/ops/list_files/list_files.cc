@@ -1,0 +1,86 @@
+// list_files: the names of files.
+//
+// An indexed source in memory: the names are looked up when the graph is built,
+// so that all iterations and restored iterators see the same files.
+#include "penstock/ops/list_files/list_files.h"
+
+#include "penstock/io/glob.h"
+
+namespace penstock::ops {
+namespace {
+
+class ListFiles final : public IndexedSourceOp {
+ public:
+  explicit ListFiles(std::vector<std::string> names)
+      : names_(std::move(names)) {}
+
+  std::string_view op() const override { return "list_files"; }
+  std::string describe() const override {
+    return absl::StrCat("list_files(", names_.size(), " files",
+                        names_.empty() ? "" : ", the first '",
+                        names_.empty() ? "" : names_[0],
+                        names_.empty() ? ")" : "')");
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec>) const override {
+    return Spec::tensor(DType::kString, PartialShape(Shape{}));
+  }
+  Cardinality cardinality(std::span<const Cardinality>) const override {
+    return size();
+  }
+  void add_to(Fingerprint& fp) const override {
+    for (const std::string& name : names_) fp.add(name);
+  }
+  std::int64_t size() const override {
+    return static_cast<std::int64_t>(names_.size());
+  }
+  using IndexedSourceOp::read;
+  Status read(const IndexRun& run, CallContext&, Block& out) const override {
+    std::vector<std::string_view> values;
+    values.reserve(static_cast<std::size_t>(run.count));
+    for (std::int64_t k = 0; k < run.count; ++k) {
+      values.emplace_back(names_[static_cast<std::size_t>(run.at(k))]);
+    }
+    PS_ASSIGN_OR_RETURN(Tensor column,
+                        Tensor::strings(values, Shape{run.count}));
+    Block::Columns columns;
+    columns.emplace_back(std::move(column));
+    out = Block(Structure::leaf(), std::move(columns), run.count,
+                run.list ? Origins(run.path, *run.list)
+                         : Origins(run.path, run.begin, run.step));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<std::string> names_;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Operator>> make_list_files(
+    std::vector<std::string> patterns, FileSystem& fs) {
+  if (patterns.empty()) {
+    return invalid_argument("list_files: pattern must be given, got none");
+  }
+  std::vector<std::string> names;
+  for (const std::string& pattern : patterns) {
+    if (pattern.empty()) {
+      return invalid_argument("list_files: pattern must not be empty, got ''");
+    }
+    auto found = expand_names(fs, {pattern});
+    if (!found.ok()) return annotate(found.status(), "list_files: ");
+    // A name without a pattern is a file that must be there.
+    if (!is_glob(pattern) && pattern.find("://") == std::string::npos) {
+      const auto info = fs.info(pattern);
+      if (!info.ok()) return annotate(info.status(), "list_files: ");
+    }
+    names.insert(names.end(), found->begin(), found->end());
+  }
+  return make_file_names(std::move(names));
+}
+
+std::shared_ptr<const Operator> make_file_names(
+    std::vector<std::string> names) {
+  return std::make_shared<ListFiles>(std::move(names));
+}
+
+}  // namespace penstock::ops

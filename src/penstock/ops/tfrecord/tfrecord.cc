@@ -1,0 +1,167 @@
+// tfrecord: the records of TFRecord files, as strings.
+//
+// Plain files on this machine: an indexed source. The lengths are read when the
+// graph is built (or taken from an index that was kept); records are read in
+// any order from all workers. Other files: one after the other, opened ahead in
+// parallel, each from its start on (ops/files/record_file.cc). Both give the
+// same elements with the same origins.
+//
+// A damaged payload is an error in its place. A damaged length ends its file
+// with an error; the next file follows.
+#include "penstock/ops/tfrecord/tfrecord.h"
+
+#include "penstock/formats/tfrecord.h"
+#include "penstock/ops/files/indexed_records.h"
+#include "penstock/ops/files/record_file.h"
+
+namespace penstock::ops {
+namespace {
+
+bool looks_like_zlib(std::string_view bytes) {
+  return bytes.size() < tfrecord::kHeaderBytes ||
+         !tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes)).ok();
+}
+
+class Layout final : public RecordLayout {
+ public:
+  Layout(tfrecord::Index index, bool verify)
+      : index_(std::move(index)), verify_(verify) {}
+
+  std::int64_t size() const override {
+    return index_.size() + (index_.tail().ok() ? 0 : 1);
+  }
+  std::int64_t records() const override { return index_.size(); }
+  std::int64_t offset(std::int64_t i) const override {
+    return index_.offset(i);
+  }
+  std::int64_t bytes(std::int64_t i) const override {
+    return index_.payload_bytes(i) +
+           static_cast<std::int64_t>(tfrecord::kFrameBytes);
+  }
+  const Status& failure() const override { return index_.tail(); }
+  std::int64_t frame_bytes() const override { return tfrecord::kFrameBytes; }
+  StatusOr<std::string_view> payload(std::int64_t i,
+                                     std::string_view bytes) const override {
+    const auto length =
+        tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes));
+    if (!length.ok()) return place(length.status(), i);
+    if (*length + tfrecord::kFrameBytes != bytes.size()) {
+      return place(absl::DataLossError(
+                       "the file has changed since its index was made"),
+                   i);
+    }
+    if (verify_) {
+      const Status status = tfrecord::check_payload(bytes);
+      if (!status.ok()) return place(status, i);
+    }
+    return bytes.substr(tfrecord::kHeaderBytes, *length);
+  }
+
+ private:
+  Status place(const Status& status, std::int64_t i) const {
+    return annotate(status, record_place(i, index_.offset(i)));
+  }
+
+  const tfrecord::Index index_;
+  const bool verify_;
+};
+
+Status check(const TFRecordOptions& options) {
+  if (options.max_record_bytes < 1) {
+    return invalid_argument("tfrecord: max_record_bytes must be >= 1, got ",
+                            options.max_record_bytes);
+  }
+  if (options.index == UseIndex::kAlways &&
+      options.compression != Compression::kNone &&
+      options.compression != Compression::kAuto) {
+    return invalid_argument(
+        "tfrecord: index needs plain files, got compression ",
+        to_absl(compression_name(options.compression)));
+  }
+  return absl::OkStatus();
+}
+
+/// Whether kAuto finds `path` compressed.
+StatusOr<bool> is_compressed(FileSystem& fs, const std::string& path) {
+  PS_ASSIGN_OR_RETURN(const auto file, fs.open(path));
+  char first[16];
+  PS_ASSIGN_OR_RETURN(
+      const std::size_t n,
+      file->read_at(0, {reinterpret_cast<std::byte*>(first), sizeof(first)}));
+  const std::string_view bytes(first, n);
+  return sniff_compression(bytes, looks_like_zlib(bytes)) !=
+         Compression::kNone;
+}
+
+std::string identity_of(const TFRecordOptions& options) {
+  return absl::StrCat(to_absl(compression_name(options.compression)), ",",
+                      options.verify, ",", options.max_record_bytes);
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
+    const std::vector<std::string>& files, const TFRecordOptions& options,
+    FileSystem& fs) {
+  PS_RETURN_IF_ERROR(check(options));
+  const std::shared_ptr<const Operator> none;
+  const bool always = options.index == UseIndex::kAlways;
+  if (options.index == UseIndex::kNever ||
+      (!always && options.compression != Compression::kNone &&
+       options.compression != Compression::kAuto)) {
+    return none;
+  }
+  for (const std::string& path : files) {
+    if (!always && path.find("://") != std::string::npos) return none;
+    if (options.compression != Compression::kAuto) continue;
+    const auto compressed = is_compressed(fs, path);
+    if (!compressed.ok()) return annotate(compressed.status(), "tfrecord: ");
+    if (!*compressed) continue;
+    if (!always) return none;
+    return invalid_argument("tfrecord: index needs plain files, but '", path,
+                            "' is compressed");
+  }
+  std::vector<IndexedFile> indexed;
+  for (const std::string& path : files) {
+    auto index = load_index(fs, path, options.max_record_bytes);
+    if (!index.ok()) return annotate(index.status(), "tfrecord: ");
+    indexed.push_back({path, std::make_shared<Layout>(*std::move(index),
+                                                      options.verify)});
+  }
+  const std::string describe =
+      absl::StrCat("tfrecord(", files.size() == 1
+                                    ? absl::StrCat("'", files[0], "'")
+                                    : absl::StrCat(files.size(), " files"),
+                   "), by index");
+  return make_indexed_records(
+      std::move(indexed),
+      {"tfrecord", describe, identity_of(options) + ",index", &fs});
+}
+
+StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
+    const TFRecordOptions& options, FileSystem& fs) {
+  PS_RETURN_IF_ERROR(check(options));
+  if (options.index == UseIndex::kAlways) {
+    return invalid_argument(
+        "tfrecord: index needs names of files when the graph is built, got a "
+        "dataset");
+  }
+  auto format = std::make_shared<RecordFormat>();
+  format->op = "tfrecord";
+  format->splitter = std::make_shared<tfrecord::RecordSplitter>(options.verify);
+  format->compression = options.compression;
+  format->zlib = looks_like_zlib;
+  format->max_record_bytes = options.max_record_bytes;
+  format->fs = &fs;
+  format->identity = identity_of(options);
+  RecordParts parts;
+  if (options.compression != Compression::kNone) {
+    parts.arguments =
+        absl::StrCat("(files, ",
+                     to_absl(compression_name(options.compression)), ")");
+  }
+  return make_record_files(std::move(format), std::move(parts),
+                           options.max_parallel);
+}
+
+}  // namespace penstock::ops
