@@ -1,0 +1,76 @@
+#include "penstock/formats/tfrecord.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::tfrecord {
+namespace {
+
+std::string from_hex(std::string_view hex) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    out.push_back(static_cast<char>(
+        std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return out;
+}
+
+// Written by TensorFlow 2.21 (tf.io.TFRecordWriter).
+TEST(TFRecordFraming, WritesTheBytesThatTensorFlowWrites) {
+  const std::string wanted = from_hex(
+      "000000000000000029039807d8ea82a201000000000000000175de4161786ee4280b"
+      "000000000000008615f50468656c6c6f20776f726c64007ed86d2000000000000000"
+      "29eda950000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d"
+      "1e1f92781f95");
+  std::string bytes;
+  append_record("", bytes);
+  append_record("a", bytes);
+  append_record("hello world", bytes);
+  std::string counted;
+  for (char c = 0; c < 32; ++c) counted.push_back(c);
+  append_record(counted, bytes);
+  EXPECT_EQ(bytes, wanted);
+}
+
+TEST(TFRecordFraming, CutsOnlyWholeRecordsAndTellsWhatIsNeeded) {
+  std::string bytes;
+  append_record("abc", bytes);
+  append_record(std::string(1000, 'x'), bytes);
+  const RecordSplitter splitter(true);
+  SplitOutput out;
+  SplitInput in;
+  in.bytes = std::string_view(bytes).substr(0, 100);
+  in.max_rows = 10;
+  in.max_payload = 1 << 20;
+  in.max_record_bytes = 1 << 20;
+  splitter.split(in, out);
+  ASSERT_EQ(out.rows.size(), 1u);
+  EXPECT_EQ(in.bytes.substr(out.rows[0].begin, out.rows[0].size), "abc");
+  EXPECT_EQ(out.consumed, 19u);
+  EXPECT_EQ(out.needed, 1016u);
+  EXPECT_FALSE(out.stop);
+}
+
+TEST(TFRecordFraming, StopsAtTheRowsAndBytesAskedFor) {
+  std::string bytes;
+  for (int i = 0; i < 10; ++i) append_record("0123456789", bytes);
+  const RecordSplitter splitter(true);
+  SplitInput in;
+  in.bytes = bytes;
+  in.at_end = true;
+  in.max_rows = 4;
+  in.max_payload = 1000;
+  in.max_record_bytes = 1000;
+  SplitOutput out;
+  splitter.split(in, out);
+  EXPECT_EQ(out.rows.size(), 4u);
+  EXPECT_EQ(out.consumed, 4u * 26);
+  out.clear();
+  in.max_rows = 100;
+  in.max_payload = 25;
+  splitter.split(in, out);
+  EXPECT_EQ(out.rows.size(), 3u);
+}
+
+}  // namespace
+}  // namespace penstock::tfrecord
