@@ -37,7 +37,7 @@ Dataset images(std::int64_t batches) {
             std::memcpy(t.mutable_data(), image(), kImageBytes);
             return t;
           },
-          {.output_spec = Spec::tensor(DType::kFloat32, kImage)})
+          {.output_signature = Spec::tensor(DType::kFloat32, kImage)})
       .batch(kBatch, {.drop_remainder = true});
 }
 

@@ -22,6 +22,8 @@
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/interleave/interleave.h"
 #include "penstock/ops/load/load.h"
+#include "penstock/ops/on_error/on_error.h"
+#include "penstock/ops/pack/pack.h"
 #include "penstock/ops/padded_batch/padded_batch.h"
 #include "penstock/ops/prefetch/prefetch.h"
 #include "penstock/ops/ragged_batch/ragged_batch.h"
@@ -49,8 +51,13 @@ using OpOr = StatusOr<std::shared_ptr<const Operator>>;
 
 Dataset build(OpOr op, std::vector<NodeRef> inputs, std::string name) {
   if (!op.ok()) throw Error(op.status());
-  return Dataset(detail::value_or_throw(
-      Node::make(*std::move(op), std::move(inputs), std::move(name))));
+  NodeRef node = detail::value_or_throw(
+      Node::make(*std::move(op), std::move(inputs), std::move(name)));
+  if (node->error_policy) {
+    node = detail::value_or_throw(
+        ops::with_error_policy(node, node->options().on_error));
+  }
+  return Dataset(std::move(node));
 }
 
 }  // namespace
@@ -279,13 +286,31 @@ Dataset Dataset::ragged_batch(std::int64_t batch_size,
                {node_}, std::move(options.name));
 }
 
+Dataset Dataset::pack(std::int64_t length, PackOptions options) const {
+  return pack(std::vector<std::int64_t>{length}, std::move(options));
+}
+
+Dataset Dataset::pack(std::vector<std::int64_t> lengths,
+                      PackOptions options) const {
+  return build(ops::make_pack({std::move(lengths), options.num_open,
+                               options.split_long,
+                               std::move(options.padding_values),
+                               options.drop_remainder}),
+               {node_}, std::move(options.name));
+}
+
 Dataset Dataset::shuffle(ShuffleOptions options) const {
+  // Inherited skip policies act behind the stages that need random access.
+  const NodeRef input =
+      node_->error_policy
+          ? detail::value_or_throw(ops::with_error_policy(node_, {}))
+          : node_;
   if (options.buffer_size == kGlobal &&
-      (!node_->indexed || !node_->cardinality.finite())) {
+      (!input->indexed || !input->cardinality.finite())) {
     throw Error(invalid_argument(
         "shuffle: kGlobal needs random access to a finite input, but ",
-        node_->stage().to_string(),
-        node_->indexed ? " is endless" : " does not give it",
+        input->stage().to_string(),
+        input->indexed ? " is endless" : " does not give it",
         "; put the shuffle before it, or use a buffer_size"));
   }
   return build(ops::make_shuffle({options.buffer_size, options.seed,
@@ -297,8 +322,10 @@ Dataset Dataset::repeat(std::int64_t count, std::string name) const {
   return build(ops::make_repeat(count), {node_}, std::move(name));
 }
 
-Dataset Dataset::cache() const {
-  return build(ops::make_cache(), {node_}, "");
+Dataset Dataset::cache(CacheOptions options) const {
+  return build(options.path ? ops::make_file_cache(*std::move(options.path))
+                            : ops::make_cache(),
+               {node_}, std::move(options.name));
 }
 
 Dataset Dataset::cache(std::string path, std::string name) const {
@@ -373,7 +400,7 @@ Dataset Dataset::scan_function(Element initial_state, ScanFunction fn,
                                std::string identity,
                                const ScanOptions& options) const {
   return build(ops::make_scan(std::move(initial_state), std::move(fn),
-                              {options.output_spec, std::move(identity)}),
+                              {options.output_signature, std::move(identity)}),
                {node_}, options.name);
 }
 

@@ -82,7 +82,7 @@ struct MapOptions {
   std::optional<bool> deterministic = std::nullopt;
   ErrorPolicy on_error = {};
   /// What the function gives, when its type does not tell.
-  Spec output_spec = {};
+  Spec output_signature = {};
   std::string name = "";
 };
 
@@ -98,6 +98,25 @@ struct PaddedBatchOptions {
   /// Scalar of each leaf, or one for all; an undefined Tensor is 0 or "".
   std::vector<Tensor> padding_values = {};
   bool drop_remainder = false;
+  std::string name = "";
+};
+
+struct PackOptions {
+  /// Rows being filled at once: a sequence goes into the first it fits in. With
+  /// 1 the sequences keep their order.
+  std::int64_t num_open = 1;
+  /// Cuts sequences longer than a row; each piece is a segment of its own.
+  bool split_long = false;
+  /// Scalar of each leaf, or one for all; an undefined Tensor is 0 or "".
+  std::vector<Tensor> padding_values = {};
+  /// Leaves out the rows that are still open at the end.
+  bool drop_remainder = false;
+  std::string name = "";
+};
+
+struct CacheOptions {
+  /// Of the file; unset: in memory.
+  std::optional<std::string> path = std::nullopt;
   std::string name = "";
 };
 
@@ -118,7 +137,7 @@ struct ShuffleOptions {
 
 struct FlatMapOptions {
   /// What the nested datasets give; unknown if it is not said.
-  Spec output_spec = {};
+  Spec output_signature = {};
   std::string name = "";
 };
 
@@ -127,11 +146,11 @@ struct InterleaveOptions {
   std::int64_t cycle_length = kAutotune;
   /// Elements of one turn.
   std::int64_t block_length = 1;
-  /// Calls of the function at once.
+  /// Calls of the function at once, and datasets worked on at once.
   std::int64_t num_parallel_calls = kAutotune;
-  /// False: the order need not be kept.
+  /// False: elements of whichever dataset has one first.
   std::optional<bool> deterministic = std::nullopt;
-  Spec output_spec = {};
+  Spec output_signature = {};
   std::string name = "";
 };
 
@@ -140,7 +159,7 @@ struct GroupByWindowOptions {
   std::int64_t window_size = 0;
   /// Or a size for each key; called once per key.
   std::function<std::int64_t(std::int64_t)> window_size_func = nullptr;
-  Spec output_spec = {};
+  Spec output_signature = {};
   std::string name = "";
 };
 
@@ -156,7 +175,7 @@ struct WindowOptions {
 
 struct ScanOptions {
   /// What the function gives out, when its type does not tell.
-  Spec output_spec = {};
+  Spec output_signature = {};
   std::string name = "";
 };
 
@@ -295,7 +314,8 @@ class Dataset {
   template <class F>
   Dataset map(F fn, MapOptions options = {}) const {
     return map_function(
-        detail::make_function(std::move(fn), options.output_spec, options.name),
+        detail::make_function(std::move(fn), options.output_signature,
+                              options.name),
         options);
   }
   template <class F>
@@ -307,7 +327,7 @@ class Dataset {
   template <class F>
   Dataset flat_map(F fn, FlatMapOptions options = {}) const {
     return flat_map_function(
-        detail::make_dataset_function(std::move(fn), options.output_spec,
+        detail::make_dataset_function(std::move(fn), options.output_signature,
                                       options.name),
         options);
   }
@@ -315,7 +335,7 @@ class Dataset {
   template <class F>
   Dataset interleave(F fn, InterleaveOptions options = {}) const {
     return interleave_function(
-        detail::make_dataset_function(std::move(fn), options.output_spec,
+        detail::make_dataset_function(std::move(fn), options.output_signature,
                                       options.name),
         options);
   }
@@ -328,7 +348,7 @@ class Dataset {
     return group_by_window_function(
         detail::make_function(std::move(key_fn), {}, options.name),
         detail::make_dataset_function(std::move(reduce_fn),
-                                      options.output_spec, options.name),
+                                      options.output_signature, options.name),
         options);
   }
   /// Batches of elements of similar length: bucket i takes lengths in
@@ -359,6 +379,14 @@ class Dataset {
   /// Elements as one without padding: leaves of unknown shape become ragged.
   Dataset ragged_batch(std::int64_t batch_size,
                        BatchOptions options = {}) const;
+  /// Several sequences per row of `length`: elements of rank-1 tensors become
+  /// rows of values, segment ids (from 1; 0 is padding) and positions (from 0),
+  /// both int32. A tensor gives the tuple of the three; a key k of a dict gives
+  /// k, k_segment_ids and k_positions. A sequence that is too long is an error.
+  Dataset pack(std::int64_t length, PackOptions options = {}) const;
+  /// A length for each leaf, in order.
+  Dataset pack(std::vector<std::int64_t> lengths,
+               PackOptions options = {}) const;
   Dataset shuffle(ShuffleOptions options) const;
   Dataset shuffle(std::int64_t buffer_size,
                   std::optional<std::uint64_t> seed = std::nullopt) const {
@@ -368,7 +396,7 @@ class Dataset {
   Dataset repeat(std::int64_t count = -1, std::string name = "") const;
   /// Keeps the elements in memory from the first complete pass on. They belong
   /// to this Dataset object and its copies; their bytes stay charged.
-  Dataset cache() const;
+  Dataset cache(CacheOptions options = {}) const;
   /// Keeps them in the file `path`, which is replayed as long as it is there,
   /// whatever the input. A second writer is refused with AlreadyExists.
   Dataset cache(std::string path, std::string name = "") const;
@@ -400,8 +428,8 @@ class Dataset {
     Element state = detail::Fold<F>::initial(std::move(initial_state));
     check_fold("scan", detail::Fold<F>::check_state, state,
                detail::Fold<F>::check_input);
-    if (!options.output_spec.known()) {
-      options.output_spec = detail::scan_output_spec<F>();
+    if (!options.output_signature.known()) {
+      options.output_signature = detail::scan_output_spec<F>();
     }
     return scan_function(
         std::move(state), detail::make_scan_function(std::move(fn)),

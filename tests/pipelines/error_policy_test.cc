@@ -1,6 +1,8 @@
 // What happens to elements that fail: raise, skip, replace.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 #include "penstock/penstock.h"
@@ -110,6 +112,207 @@ TEST(ErrorPolicy, ReplaceKeepsThePlace) {
             (std::vector<std::int64_t>{-1, 1, 2, 3, 4, -1, 6}));
   EXPECT_EQ(dataset.cardinality(), Cardinality(7));
   EXPECT_EQ(dataset.at(5)[0].value<std::int64_t>(), -1);
+}
+
+TEST(ErrorPolicy, OfAStageLeavesTheErrorsOfOthersAlone) {
+  const auto negative = Tensor::scalar<std::int64_t>(-1);
+  const auto no_threes = [](std::int64_t x) -> StatusOr<std::int64_t> {
+    if (x == 3) return absl::DataLossError("three");
+    return x;
+  };
+  for (const ErrorPolicy& policy :
+       {ErrorPolicy::skip(), ErrorPolicy::replace(negative)}) {
+    const Outcomes got = run(Dataset::range(1, 7)
+                                 .map(no_fives, {.name = "fives"})
+                                 .map(no_threes, {.on_error = policy}),
+                             100);
+    const bool skip = policy.kind == ErrorPolicy::Kind::kSkip;
+    ASSERT_EQ(got.size(), skip ? 5U : 6U);
+    EXPECT_EQ(got[skip ? 3 : 4].error.message(),
+              "map#1:fives: element 4: five in 5");
+    EXPECT_EQ(good(got), skip ? (std::vector<std::int64_t>{1, 2, 4, 6})
+                              : (std::vector<std::int64_t>{1, 2, -1, 4, 6}));
+  }
+}
+
+StatusOr<bool> odd_but_no_fives(std::int64_t x) {
+  if (x % 5 == 0) return absl::DataLossError(absl::StrCat("five in ", x));
+  return x % 2 == 1;
+}
+
+TEST(ErrorPolicy, OfAFilterSkipsOrReplaces) {
+  const Dataset range = Dataset::range(1, 12);
+  EXPECT_EQ(good(run(range.filter(odd_but_no_fives,
+                                  {.on_error = ErrorPolicy::skip()}),
+                     100)),
+            (std::vector<std::int64_t>{1, 3, 7, 9, 11}));
+  EXPECT_EQ(good(run(range.filter(odd_but_no_fives,
+                                  {.on_error = ErrorPolicy::replace(
+                                       Tensor::scalar<std::int64_t>(-1))}),
+                     100)),
+            (std::vector<std::int64_t>{1, 3, -1, 7, 9, -1, 11}));
+  const Outcomes raised = run(range.filter(odd_but_no_fives), 100);
+  EXPECT_EQ(raised.size(), 7U);
+}
+
+TEST(ErrorPolicy, OfTheOptionsIsInheritedByEveryStage) {
+  const Dataset dataset =
+      Dataset::range(1, 12).filter(odd_but_no_fives).map(no_fives);
+  const Options skip{.on_error = ErrorPolicy::skip()};
+  EXPECT_EQ(good(run(dataset.with_options(skip), 100)),
+            (std::vector<std::int64_t>{1, 3, 7, 9, 11}));
+  EXPECT_EQ(run(dataset.with_options(skip), 100).size(), 5U);
+  // Stages behind with_options too, and the outermost options win.
+  EXPECT_EQ(run(Dataset::range(11).with_options(skip).map(no_fives), 100)
+                .size(),
+            8U);
+  EXPECT_EQ(run(Dataset::range(11).map(no_fives).with_options(skip)
+                    .with_options({.on_error = ErrorPolicy::raise()}),
+                100)
+                .size(),
+            11U);
+}
+
+TEST(ErrorPolicy, OfAStageWinsOverTheOptions) {
+  const Outcomes got =
+      run(Dataset::range(4, 12)
+              .map(no_fives, {.on_error = ErrorPolicy::raise()})
+              .with_options({.on_error = ErrorPolicy::skip()}),
+          100);
+  ASSERT_EQ(got.size(), 8U);
+  EXPECT_FALSE(got[1].ok());
+}
+
+TEST(ErrorPolicy, OfTheOptionsShowsInCardinalityAndNames) {
+  const Dataset plain = Dataset::range(10).map(no_fives, {.name = "fives"});
+  EXPECT_EQ(plain.cardinality(), Cardinality(10));
+  const Dataset skipping =
+      plain.with_options({.on_error = ErrorPolicy::skip(3)});
+  EXPECT_TRUE(skipping.cardinality().is_unknown());
+  EXPECT_THROW((void)skipping.at(0), Error);
+  EXPECT_NE(skipping.explain().find("on_error#1  on_error(skip, limit=3)"),
+            std::string::npos)
+      << skipping.explain();
+  // Later stages keep their numbers.
+  EXPECT_NE(skipping.take(2).explain().find("take#3"), std::string::npos);
+  const Dataset replacing = plain.with_options(
+      {.on_error = ErrorPolicy::replace(Tensor::scalar<std::int64_t>(-1))});
+  EXPECT_EQ(replacing.cardinality(), Cardinality(10));
+  EXPECT_EQ(replacing.at(5)[0].value<std::int64_t>(), -1);
+}
+
+TEST(ErrorPolicy, AnotherOneRefusesTheState) {
+  const Dataset plain = Dataset::range(10).map(no_fives);
+  Iterator it =
+      plain.with_options({.on_error = ErrorPolicy::skip()}).iterator();
+  (void)it.next();
+  EXPECT_THROW((void)plain.with_options({}).iterator(it.state_dict()), Error);
+}
+
+TEST(ErrorPolicy, SkipOfTheOptionsActsBehindAGlobalShuffle) {
+  const Dataset dataset = Dataset::range(20)
+                              .with_options({.on_error = ErrorPolicy::skip()})
+                              .map(no_fives)
+                              .shuffle(kGlobal, 3);
+  std::vector<std::int64_t> got = good(run(dataset, 100));
+  EXPECT_EQ(run(dataset, 100).size(), 16U);
+  std::sort(got.begin(), got.end());
+  EXPECT_EQ(got, (std::vector<std::int64_t>{1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13,
+                                            14, 16, 17, 18, 19}));
+}
+
+TEST(ErrorPolicy, BadOnesAreRefusedWhenTheGraphIsBuilt) {
+  const auto message = [](const std::function<void()>& build) -> std::string {
+    try {
+      build();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  };
+  const Dataset range = Dataset::range(3);
+  EXPECT_EQ(message([&] {
+              (void)range.map(no_fives, {.on_error = ErrorPolicy::skip(-1)});
+            }),
+            "map: on_error: limit must be >= 0, got -1");
+  EXPECT_EQ(message([&] {
+              (void)range.with_options(
+                  {.on_error = ErrorPolicy::skip({}, 1.5)});
+            }),
+            "with_options: on_error: rate must be in [0, 1], got 1.5");
+  EXPECT_EQ(message([&] {
+              (void)range.map(no_fives,
+                              {.on_error = ErrorPolicy::replace(
+                                   Tensor::string("none"))});
+            }),
+            "map: on_error: value must fit int64, got string");
+  EXPECT_EQ(message([&] {
+              (void)range.map(no_fives).with_options(
+                  {.on_error = ErrorPolicy::replace(Tensor::string("none"))});
+            }),
+            "on_error: map#1: on_error: value must fit int64, got string");
+}
+
+TEST(ErrorPolicy, WhatWasSkippedIsInQuarantine) {
+  Iterator it = Dataset::range(12)
+                    .map(no_fives, {.on_error = ErrorPolicy::skip(2),
+                                    .name = "fives"})
+                    .iterator();
+  while (true) {
+    auto next = it.try_next();
+    if (next.ok() && !next->has_value()) break;
+  }
+  const IteratorStats stats = it.stats();
+  EXPECT_EQ(stats.errors_skipped, 2);
+  EXPECT_EQ(stats.errors_replaced, 0);
+  ASSERT_EQ(stats.quarantine.size(), 2U);
+  EXPECT_EQ(stats.quarantine[1].stage, "map#1:fives");
+  EXPECT_EQ(stats.quarantine[1].element, "5");
+  EXPECT_EQ(stats.quarantine[1].message, "DATA_LOSS: five in 5");
+  EXPECT_FALSE(stats.quarantine[1].replaced);
+  const std::string text = stats.to_string();
+  EXPECT_NE(text.find("2 skipped"), std::string::npos) << text;
+  EXPECT_NE(text.find("map#1:fives: element 5: DATA_LOSS: five in 5"),
+            std::string::npos)
+      << text;
+}
+
+TEST(ErrorPolicy, QuarantineKeepsTheFirstThousand) {
+  Iterator it = Dataset::range(20000)
+                    .map(no_fives)
+                    .with_options({.on_error = ErrorPolicy::replace(
+                                       Tensor::scalar<std::int64_t>(0))})
+                    .iterator();
+  while (it.next().has_value()) {
+  }
+  const IteratorStats stats = it.stats();
+  EXPECT_EQ(stats.errors_replaced, 4000);
+  EXPECT_EQ(stats.quarantine.size(), 1000U);
+  EXPECT_TRUE(stats.quarantine[0].replaced);
+}
+
+TEST(ErrorPolicy, IgnoreErrorsFillsTheQuarantineToo) {
+  Iterator it = Dataset::range(12).map(no_fives).ignore_errors().iterator();
+  while (it.next().has_value()) {
+  }
+  EXPECT_EQ(it.stats().errors_skipped, 3);
+  EXPECT_EQ(it.stats().quarantine.size(), 3U);
+}
+
+TEST(ErrorPolicy, AStageThatEndsBecauseOfMemoryIsNotSkipped) {
+  const Outcomes got =
+      run(Dataset::range(200)
+              .map([](std::int64_t x) {
+                return Tensor::from(std::vector<std::int64_t>(1000, x));
+              })
+              .filter([](std::span<const std::int64_t>) { return true; })
+              .shuffle(200, 1)
+              .ignore_errors()
+              .with_options({.memory_budget = 200'000,
+                             .on_error = ErrorPolicy::skip()}),
+          300);
+  ASSERT_FALSE(got.empty());
+  EXPECT_EQ(got.back().error.code(), StatusCode::kResourceExhausted);
 }
 
 TEST(ErrorPolicy, AFailedElementOfABatchFailsTheBatchOnce) {

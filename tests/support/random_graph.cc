@@ -136,7 +136,7 @@ constexpr StageKind kStages[] = {
              return e;
            },
            {.num_parallel_calls = c.between(1, 4),
-            .output_spec = g.dataset.element_spec()});
+            .output_signature = g.dataset.element_spec()});
      }},
     {"map that fails", always,
      [](Graph& g, Choices& c) {
@@ -149,7 +149,7 @@ constexpr StageKind kStages[] = {
              if (hash_of(e) % 7 == k) return absl::DataLossError(text(e));
              return e;
            },
-           {.output_spec = g.dataset.element_spec()});
+           {.output_signature = g.dataset.element_spec()});
        g.model = each_value(g.model, [&](const Element& e, Model& out) {
          out.push_back(hash_of(e) % 7 == k ? failure(text(e))
                                            : ModelElement{e, "", 0});
@@ -181,11 +181,13 @@ constexpr StageKind kStages[] = {
            {.on_error = ErrorPolicy::skip(limit)});
        std::int64_t skipped = 0;
        Model out;
-       for (ModelElement e : g.model) {
-         if (!e.failed() && e.value[0].value<std::int64_t>() % 4 == 1) {
-           e = failure(absl::StrCat("s", e.value[0].value<std::int64_t>()));
+       for (const ModelElement& e : g.model) {
+         if (e.failed() || e.value[0].value<std::int64_t>() % 4 != 1) {
+           out.push_back(e);
+         } else if (limit && skipped++ >= *limit) {
+           out.push_back(failure(
+               absl::StrCat("s", e.value[0].value<std::int64_t>())));
          }
-         if (!e.failed() || (limit && skipped++ >= *limit)) out.push_back(e);
        }
        g.model = std::move(out);
      }},
@@ -199,7 +201,7 @@ constexpr StageKind kStages[] = {
            },
            {.on_error = ErrorPolicy::replace(other)});
        for (ModelElement& e : g.model) {
-         if (e.failed() || e.value[0].value<std::int64_t>() % 4 == 1) {
+         if (!e.failed() && e.value[0].value<std::int64_t>() % 4 == 1) {
            e = {other, "", 0};
          }
        }

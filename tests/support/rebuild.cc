@@ -46,7 +46,7 @@ Dataset failing(const Dataset& dataset) {
         if (random.below(4) == 0) return absl::DataLossError("planted");
         return element;
       },
-      {.output_spec = dataset.element_spec(), .name = "failing"});
+      {.output_signature = dataset.element_spec(), .name = "failing"});
 }
 
 Dataset jittery(const Dataset& dataset) {
@@ -60,7 +60,7 @@ Dataset jittery(const Dataset& dataset) {
         }
         return element;
       },
-      {.output_spec = dataset.element_spec()});
+      {.output_signature = dataset.element_spec()});
 }
 
 JitterScope::JitterScope() { g_jitter.fetch_add(1); }

@@ -103,7 +103,12 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
     cardinalities.push_back(input->cardinality);
     indexed = indexed && input->indexed;
     cheap = cheap && input->cheap;
+    node->error_policy |= input->error_policy;
     index = std::max(index, input->index);
+  }
+  if (const Options* options = op->options()) {
+    node->error_policy |=
+        options->on_error.kind != ErrorPolicy::Kind::kInherit;
   }
   auto spec = op->output_spec(specs);
   if (!spec.ok()) {

@@ -18,6 +18,7 @@ struct Node {
   int index = 0;         // along the chain; a source is 0
   bool indexed = false;  // random access reaches down to the sources
   bool cheap = false;    // Operator::cheap() holds down to the sources
+  bool error_policy = false;  // options of the chain say something on errors
 
   /// Checks the inputs' specs and derives the node's own.
   static StatusOr<NodeRef> make(std::shared_ptr<const Operator> op,

@@ -66,6 +66,8 @@ class CallContext {
   /// them to `charged_bytes`.
   Account* account = nullptr;
   std::int64_t charged_bytes = 0;
+  /// Takes errors that a policy put a value in the place of; may be null.
+  std::vector<ErrorRef>* replaced = nullptr;
 
   bool cancelled() const {
     return cancel_flag != nullptr &&
@@ -188,6 +190,8 @@ class Outputs {
   virtual void emit_error(Status status, Origin origin) = 0;
   /// Position of the first row emitted by this step, for the stage behind.
   virtual void set_tag(std::int64_t tag) = 0;
+  /// An error that a policy took out, for the iterator's quarantine list.
+  virtual void skipped(ErrorRef /*error*/) {}
 };
 
 class SequencerState {

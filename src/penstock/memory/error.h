@@ -22,6 +22,9 @@ struct ElementError {
   /// A stage could not be restored. Shown even where elements are dropped
   /// because they were seen before the state was saved.
   bool restore_failed = false;
+  /// The stage itself failed and ended here. No policy skips it: what would
+  /// have followed is lost.
+  bool ends_stage = false;
   /// What the user's function threw, if it threw.
   std::exception_ptr cause;
 

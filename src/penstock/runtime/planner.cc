@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/ops/on_error/on_error.h"
 #include "penstock/runtime/pipe.h"
 
 namespace penstock {
@@ -263,8 +264,9 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
   pipe->plan_nested = [run, stage, own, own_prefix = prefix_](
                           const NodeRef& node, const Epoch& epoch,
                           const PathRef& path, const Mark& mark,
-                          bool bounded) {
+                          bool bounded) -> StatusOr<std::unique_ptr<Pipe>> {
     std::string prefix = absl::StrCat(stage, ".");
+    NodeRef opened = node;
     if (own.size() == 1 && own.front() == node) {
       prefix = own_prefix;
     } else if (own.size() > 1 && path &&
@@ -272,8 +274,12 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
                path->ordinal() < static_cast<std::int64_t>(own.size()) &&
                own[static_cast<std::size_t>(path->ordinal())] == node) {
       prefix = absl::StrCat(stage, "[", path->ordinal(), "].");
+    } else if (!node->error_policy) {
+      // A dataset that a function made: it inherits the iterator's policy.
+      PS_ASSIGN_OR_RETURN(
+          opened, ops::with_error_policy(node, run->config().on_error));
     }
-    return ::penstock::plan(*run, node, prefix, epoch, path, mark, bounded);
+    return ::penstock::plan(*run, opened, prefix, epoch, path, mark, bounded);
   };
   pipe->epoch = epoch_;
   SequencerContext context;

@@ -71,6 +71,20 @@ void Run::log(std::string stage, std::string what, std::string reason) {
                         std::move(reason)});
 }
 
+void Run::quarantine(const ElementError& error, bool replaced) {
+  constexpr std::size_t kMaxQuarantine = 1000;
+  constexpr std::size_t kMaxMessage = 1000;
+  ++(replaced ? errors_replaced_ : errors_skipped_);
+  if (quarantine_.size() >= kMaxQuarantine) return;
+  std::string message = error.status.ToString();
+  if (error.others > 0) {
+    absl::StrAppend(&message, " (and ", error.others, " more)");
+  }
+  if (message.size() > kMaxMessage) message.resize(kMaxMessage);
+  quarantine_.push_back(
+      {error.stage, error.element, std::move(message), replaced});
+}
+
 void Run::retire(std::unique_ptr<Pipe> pipe) {
   // Destroyed by complete(), without the lock: it may hold objects of the user.
   retired_.push_back(std::move(pipe));
@@ -333,6 +347,9 @@ IteratorStats Run::stats_locked() {
   out.bytes_peak = account_.peak();
   out.memory_budget = config_.memory_budget;
   out.cpu_budget = config_.cpu_budget;
+  out.errors_skipped = errors_skipped_;
+  out.errors_replaced = errors_replaced_;
+  out.quarantine = quarantine_;
   return out;
 }
 
@@ -365,6 +382,20 @@ std::string IteratorStats::to_string() const {
     absl::StrAppendFormat(&out, "  %.1f ms %s: %s (%s)\n",
                           static_cast<double>(d.at_ns) / 1e6, d.stage, d.what,
                           d.reason);
+  }
+  if (!quarantine.empty()) {
+    absl::StrAppendFormat(&out, "errors: %d skipped, %d replaced\n",
+                          errors_skipped, errors_replaced);
+  }
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(quarantine.size(), kShown); ++i) {
+    const QuarantinedError& e = quarantine[i];
+    absl::StrAppendFormat(&out, "  %s: element %s: %s\n", e.stage, e.element,
+                          e.message);
+  }
+  if (quarantine.size() > kShown) {
+    absl::StrAppendFormat(&out, "  ... %d more in IteratorStats::quarantine\n",
+                          quarantine.size() - kShown);
   }
   return out;
 }

@@ -88,6 +88,7 @@ struct Work {
   std::int64_t finished = 0;
   std::int64_t bytes = 0;
   std::int64_t errors = 0;
+  std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
   std::int64_t cpu_ns = -1;  // when sampled
   /// Per stage, in the order of the pipe's links.
   absl::InlinedVector<std::int64_t, 4> rows_out;
@@ -185,6 +186,8 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t now() const { return config_.scheduler->clock().now(); }
   std::int64_t soft_limit() const { return soft_limit_; }
   void log(std::string stage, std::string what, std::string reason);
+  /// A policy skipped the error, or put a value in its place.
+  void quarantine(const ElementError& error, bool replaced);
   /// Takes a pipe whose input is closed; destroyed when it is idle.
   void retire(std::unique_ptr<Pipe> pipe);
   /// Time of the claim under way; one clock read serves all pipes.
@@ -211,6 +214,9 @@ class Run : public std::enable_shared_from_this<Run> {
   std::unique_ptr<Pipe> root_;
   std::vector<std::unique_ptr<Pipe>> retired_;
   std::vector<Decision> decisions_;
+  std::vector<QuarantinedError> quarantine_;
+  std::int64_t errors_skipped_ = 0;
+  std::int64_t errors_replaced_ = 0;
   std::int64_t soft_limit_ = std::int64_t{4} << 20;
   std::int64_t created_ = 0;
   std::int64_t held_rows_ = 0;

@@ -565,6 +565,7 @@ void SegmentPipe::run(Work& work) {
   context.cancel_flag = run_.cancel_flag();
   context.path = path;
   context.account = &run_.account();
+  context.replaced = &work.quarantined;
   context.tag = work.from_index ? work.indices.begin : work.input.tag;
   std::int64_t mark_ns = work.started;
   if (work.sample) {
@@ -638,6 +639,9 @@ void SegmentPipe::complete(Work& work) {
   learn(work);
   if (into_batches && work.output.size > 0) {
     learn_row_shape(work.output.parts.front().block());
+  }
+  for (const ErrorRef& error : work.quarantined) {
+    run_.quarantine(*error, true);
   }
   const std::int64_t elapsed = work.finished - work.started;
   unshared_ns_ += elapsed;

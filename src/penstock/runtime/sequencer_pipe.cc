@@ -143,8 +143,12 @@ class PipeOutputs final : public Outputs {
     emit(Rows(BlockRef(make_ref<SharedBlock>(std::move(block)))));
   }
   void set_tag(std::int64_t tag) override { item.tag = tag; }
+  void skipped(ErrorRef error) override {
+    quarantined.push_back(std::move(error));
+  }
 
   Item item;
+  std::vector<ErrorRef> quarantined;
   std::int64_t errors = 0;
 
  private:
@@ -309,6 +313,7 @@ void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
   auto error = std::make_shared<ElementError>();
   error->status = std::move(status);
   error->restore_failed = restore_failed;
+  error->ends_stage = true;
   error->stage = stage_->label;
   Block block(nullptr, {}, 1, {});
   block.errors().emplace_back(0, std::move(error));
@@ -341,6 +346,8 @@ void SequencerPipe::run(Work& work) {
     }
     work.step = *step;
     work.errors += out.errors;
+    std::move(out.quarantined.begin(), out.quarantined.end(),
+              std::back_inserter(work.quarantined));
     if (out.item.size > 0) {
       out.item.mark = Mark{snapshot_, since_snapshot_};
       since_snapshot_ += out.item.size;
@@ -406,6 +413,9 @@ void SequencerPipe::complete(Work& work) {
   stats.busy_ns += work.finished - work.started;
   if (last) stats.bytes += work.bytes;
   stats.errors += work.errors;
+  for (const ErrorRef& error : work.quarantined) {
+    run_.quarantine(*error, false);
+  }
   stats.max_parallelism = 1;
   for (Item& item : work.emitted) {
     if (last) stats.elements += item.size;

@@ -43,6 +43,14 @@ struct Decision {
   std::string reason;
 };
 
+/// An error that a policy kept from the consumer.
+struct QuarantinedError {
+  std::string stage;    // where it happened
+  std::string element;  // its origin: "17", "3.17"
+  std::string message;  // with the status' code; cut after 1,000 bytes
+  bool replaced = false;  // by a value; otherwise skipped
+};
+
 struct IteratorStats {
   std::vector<StageStats> stages;
   std::vector<PipeStats> pipes;
@@ -55,7 +63,12 @@ struct IteratorStats {
   std::int64_t bytes_peak = 0;
   std::int64_t memory_budget = 0;
   int cpu_budget = 0;
+  /// Errors that policies and ignore_errors kept from the consumer. They are
+  /// counted where they are met, which may be ahead of the consumer.
   std::int64_t errors_skipped = 0;
+  std::int64_t errors_replaced = 0;
+  /// The first 1,000 of them.
+  std::vector<QuarantinedError> quarantine;
 
   /// A table for people.
   std::string to_string() const;

@@ -1,8 +1,11 @@
 // filter: the elements for which a predicate holds.
 //
 // A transform that drops rows; they keep their origins. An element whose
-// predicate fails becomes an error in its place.
+// predicate fails becomes an error in its place, unless on_error says else.
 #include "penstock/ops/filter/filter.h"
+
+#include "penstock/ops/ignore_errors/ignore_errors.h"
+#include "penstock/ops/on_error/on_error.h"
 
 namespace penstock::ops {
 
@@ -62,19 +65,24 @@ StatusOr<std::vector<std::int8_t>> apply_predicate(const Function& predicate,
 
 namespace {
 
-class Filter final : public TransformOp {
+class Filter final : public TransformOp, public OwnErrorPolicy {
  public:
   Filter(FunctionRef fn, MapOptions options, int cap)
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
 
   std::string_view op() const override { return "filter"; }
   std::string describe() const override {
-    return cap_ > 0 ? absl::StrCat("filter(fn, num_parallel_calls=", cap_, ")")
-                    : "filter(fn)";
+    std::string text = "filter(fn";
+    if (cap_ > 0) absl::StrAppend(&text, ", num_parallel_calls=", cap_);
+    const std::string policy = describe_policy(options_.on_error);
+    if (!policy.empty()) absl::StrAppend(&text, ", on_error=", policy);
+    return text + ")";
   }
   StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
     PS_RETURN_IF_ERROR(check_predicate(*fn_, inputs[0]));
-    return inputs[0];
+    return options_.on_error.kind == ErrorPolicy::Kind::kReplace
+               ? spec_with_value(inputs[0], options_.on_error.value)
+               : inputs[0];
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     return in[0] == Cardinality(0) ? in[0] : Cardinality::unknown();
@@ -82,6 +90,7 @@ class Filter final : public TransformOp {
   void add_to(Fingerprint& fp) const override {
     fp.add(fn_->identity());
     fp.add(static_cast<std::uint64_t>(options_.deterministic.value_or(true)));
+    add_policy(options_.on_error, fp);
   }
 
   TransformTraits traits() const override {
@@ -99,7 +108,22 @@ class Filter final : public TransformOp {
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
       if (verdicts[i] != 0) keep.push_back(static_cast<std::int64_t>(i));
     }
-    return block.keep(keep);
+    PS_RETURN_IF_ERROR(block.keep(keep));
+    return options_.on_error.kind == ErrorPolicy::Kind::kReplace
+               ? replace_errors(block, options_.on_error.value,
+                                ErrorsOf::own(), context)
+               : absl::OkStatus();
+  }
+  std::vector<Part> lower() const override {
+    std::vector<Part> parts = TransformOp::lower();
+    if (options_.on_error.kind == ErrorPolicy::Kind::kSkip) {
+      parts.push_back({.sequencer = make_error_skipper(options_.on_error,
+                                                       ErrorsOf::own())});
+    }
+    return parts;
+  }
+  const ErrorPolicy& error_policy() const override {
+    return options_.on_error;
   }
 
  private:
@@ -114,6 +138,7 @@ StatusOr<std::shared_ptr<const Operator>> make_filter(FunctionRef predicate,
                                                       MapOptions options) {
   PS_ASSIGN_OR_RETURN(const int cap,
                       parallel_cap("filter", options.num_parallel_calls));
+  PS_RETURN_IF_ERROR(check_policy("filter", options.on_error));
   return std::make_shared<Filter>(std::move(predicate), std::move(options),
                                   cap);
 }

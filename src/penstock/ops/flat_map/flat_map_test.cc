@@ -70,7 +70,7 @@ TEST(FlatMap, SpecIsUnknownUnlessDeclared) {
   const auto fn = [](std::int64_t x) { return Dataset::range(x); };
   EXPECT_FALSE(Dataset::range(3).flat_map(fn).element_spec().known());
   EXPECT_EQ(Dataset::range(3)
-                .flat_map(fn, {.output_spec = Spec::scalar<std::int64_t>()})
+                .flat_map(fn, {.output_signature = Spec::scalar<std::int64_t>()})
                 .element_spec(),
             Spec::scalar<std::int64_t>());
 }
@@ -82,7 +82,7 @@ TEST(FlatMap, ElementsThatBreakTheDeclaredSpecAreErrors) {
           Dataset inner = opened ? streamed(x, x + 1) : Dataset::range(x, x + 1);
           return x == 1 ? inner.batch(1) : inner;
         },
-        {.output_spec = Spec::scalar<std::int64_t>()});
+        {.output_signature = Spec::scalar<std::int64_t>()});
     const auto got = outcomes(ds);
     ASSERT_EQ(got.size(), 3u);
     EXPECT_EQ(got[0], "0");

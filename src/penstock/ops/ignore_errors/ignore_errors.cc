@@ -2,16 +2,24 @@
 //
 // A sequencer, because a limit counts errors in their order, not in the order
 // in which they happened to be found. State: how many elements and errors have
-// gone through.
+// gone through. The same sequencer serves the skip policies of other stages,
+// for their own errors only. An error with which a stage ended is never
+// skipped: what should have followed it is missing.
 #include "penstock/ops/ignore_errors/ignore_errors.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "penstock/memory/element_codec.h"
 
 namespace penstock::ops {
 namespace {
 
 class ErrorSkipper final : public Sequencer {
  public:
-  ErrorSkipper(std::optional<std::int64_t> limit, std::optional<double> rate)
-      : limit_(limit), rate_(rate) {}
+  ErrorSkipper(std::optional<std::int64_t> limit, std::optional<double> rate,
+               ErrorsOf of)
+      : limit_(limit), rate_(rate), of_(std::move(of)) {}
 
   SequencerTraits traits() const override {
     SequencerTraits traits;
@@ -19,8 +27,10 @@ class ErrorSkipper final : public Sequencer {
     return traits;
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
-      const SequencerContext&) const override {
-    return std::make_unique<Counts>();
+      const SequencerContext& context) const override {
+    auto counts = std::make_unique<Counts>();
+    counts->stage = *context.stage;
+    return counts;
   }
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
@@ -33,7 +43,11 @@ class ErrorSkipper final : public Sequencer {
     for (std::int64_t i = 0; i < rows.size(); ++i) {
       ++counts.seen;
       if (rows.block().error_at(rows.at(i)) == nullptr) continue;
-      if (!accept(counts)) continue;  // stays in the stream
+      ErrorRef error = rows.block().error_ref(rows.at(i));
+      if (!of_.match(*error, counts.stage) || !accept(counts)) {
+        continue;  // stays in the stream
+      }
+      out.skipped(std::move(error));
       if (i > begin) out.emit(rows.slice(begin, i));
       begin = i + 1;
     }
@@ -54,6 +68,7 @@ class ErrorSkipper final : public Sequencer {
   struct Counts : SequencerState {
     std::int64_t seen = 0;
     std::int64_t skipped = 0;
+    StageInfo stage;
   };
   bool accept(Counts& counts) const {
     if (limit_ && counts.skipped >= *limit_) return false;
@@ -70,6 +85,7 @@ class ErrorSkipper final : public Sequencer {
 
   std::optional<std::int64_t> limit_;
   std::optional<double> rate_;
+  const ErrorsOf of_;
 };
 
 class IgnoreErrors final : public Operator {
@@ -91,8 +107,8 @@ class IgnoreErrors final : public Operator {
     fp.add(static_cast<std::uint64_t>(limit_.value_or(-1)));
   }
   std::vector<Part> lower() const override {
-    return {{.sequencer = std::make_shared<ErrorSkipper>(limit_,
-                                                         std::nullopt)}};
+    return {{.sequencer = std::make_shared<ErrorSkipper>(
+                 limit_, std::nullopt, ErrorsOf::any())}};
   }
 
  private:
@@ -101,9 +117,64 @@ class IgnoreErrors final : public Operator {
 
 }  // namespace
 
-std::shared_ptr<const Sequencer> make_error_skipper(
-    const ErrorPolicy& policy) {
-  return std::make_shared<ErrorSkipper>(policy.limit, policy.rate);
+bool ErrorsOf::match(const ElementError& error, const StageInfo& at) const {
+  if (error.ends_stage || error.restore_failed) return false;
+  if (!labels_) return true;
+  if (labels_->empty()) return error.stage == at.to_string();
+  return std::any_of(labels_->begin(), labels_->end(),
+                     [&](const std::string& label) {
+                       return error.stage.size() ==
+                                  at.prefix.size() + label.size() &&
+                              error.stage.starts_with(at.prefix) &&
+                              error.stage.ends_with(label);
+                     });
+}
+
+Status check_policy(std::string_view op, const ErrorPolicy& policy) {
+  if (policy.limit && *policy.limit < 0) {
+    return invalid_argument(to_absl(op), ": on_error: limit must be >= 0, got ",
+                            *policy.limit);
+  }
+  if (policy.rate && !(*policy.rate >= 0 && *policy.rate <= 1)) {
+    return invalid_argument(to_absl(op),
+                            ": on_error: rate must be in [0, 1], got ",
+                            *policy.rate);
+  }
+  if (policy.kind == ErrorPolicy::Kind::kReplace && !policy.value.defined()) {
+    return invalid_argument(
+        to_absl(op), ": on_error: value must be an element, got <undefined>");
+  }
+  return absl::OkStatus();
+}
+
+void add_policy(const ErrorPolicy& policy, Fingerprint& fp) {
+  using Kind = ErrorPolicy::Kind;
+  if (policy.kind != Kind::kSkip && policy.kind != Kind::kReplace) return;
+  fp.add(static_cast<std::uint64_t>(policy.kind));
+  fp.add(static_cast<std::uint64_t>(policy.limit.value_or(-1)));
+  fp.add(std::bit_cast<std::uint64_t>(policy.rate.value_or(-1.0)));
+  if (policy.kind == Kind::kReplace) {
+    auto value = encode_element(policy.value);
+    fp.add(value.ok() ? std::string_view(*value) : "?");
+  }
+}
+
+std::string describe_policy(const ErrorPolicy& policy) {
+  using Kind = ErrorPolicy::Kind;
+  if (policy.kind == Kind::kReplace) {
+    return absl::StrCat("replace by ", policy.value.to_string());
+  }
+  if (policy.kind != Kind::kSkip) return "";
+  std::string text = "skip";
+  if (policy.limit) absl::StrAppend(&text, ", limit=", *policy.limit);
+  if (policy.rate) absl::StrAppend(&text, ", rate=", *policy.rate);
+  return text;
+}
+
+std::shared_ptr<const Sequencer> make_error_skipper(const ErrorPolicy& policy,
+                                                    ErrorsOf of) {
+  return std::make_shared<ErrorSkipper>(policy.limit, policy.rate,
+                                        std::move(of));
 }
 
 StatusOr<std::shared_ptr<const Operator>> make_ignore_errors(
@@ -114,17 +185,45 @@ StatusOr<std::shared_ptr<const Operator>> make_ignore_errors(
   return std::make_shared<IgnoreErrors>(limit);
 }
 
-Status replace_errors(Block& block, const Element& value,
-                      CallContext& /*context*/) {
-  if (block.errors().empty()) return absl::OkStatus();
+Status replace_errors(Block& block, const Element& value, const ErrorsOf& of,
+                      CallContext& context) {
+  const auto mine = [&](const auto& entry) {
+    return of.match(*entry.second, *context.stage);
+  };
+  const Block::Errors& errors = block.errors();
+  if (std::none_of(errors.begin(), errors.end(), mine)) {
+    return absl::OkStatus();
+  }
   BlockBuilder builder;
-  for (std::int64_t i = 0; i < block.size(); ++i) {
-    builder.add(block.error_at(i) != nullptr ? value : block.element(i));
+  builder.reserve(block.size());
+  auto next = errors.begin();
+  for (std::int64_t row = 0; row < block.size(); ++row) {
+    if (next == errors.end() || next->first != row) {
+      builder.add(block.element(row));
+      continue;
+    }
+    if (mine(*next)) {
+      builder.add(value);
+      if (context.replaced != nullptr) {
+        context.replaced->push_back(next->second);
+      }
+    } else {
+      builder.add_error(next->second);
+    }
+    ++next;
   }
   Origins origins = block.origins();
   PS_ASSIGN_OR_RETURN(block, builder.finish());
   block.set_origins(std::move(origins));
   return absl::OkStatus();
+}
+
+StatusOr<Spec> spec_with_value(const Spec& spec, const Element& value) {
+  if (!spec.known()) return spec;
+  auto both = Spec::unify(spec, Spec::of(value));
+  if (both.ok()) return both;
+  return invalid_argument("on_error: value must fit ", spec.to_string(),
+                          ", got ", Spec::of(value).to_string());
 }
 
 }  // namespace penstock::ops

@@ -6,11 +6,12 @@
 #include <limits>
 
 #include "penstock/ops/ignore_errors/ignore_errors.h"
+#include "penstock/ops/on_error/on_error.h"
 
 namespace penstock::ops {
 namespace {
 
-class Map final : public TransformOp {
+class Map final : public TransformOp, public OwnErrorPolicy {
  public:
   Map(FunctionRef fn, MapOptions options, int cap)
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
@@ -23,17 +24,23 @@ class Map final : public TransformOp {
       absl::StrAppend(&text, ", deterministic=",
                       *options_.deterministic ? "true" : "false");
     }
+    const std::string policy = describe_policy(options_.on_error);
+    if (!policy.empty()) absl::StrAppend(&text, ", on_error=", policy);
     return text + ")";
   }
   StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
-    return fn_->output_spec(inputs[0]);
+    PS_ASSIGN_OR_RETURN(Spec spec, fn_->output_spec(inputs[0]));
+    return replaces_errors() ? spec_with_value(spec, options_.on_error.value)
+                             : spec;
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
-    return skips_errors() ? Cardinality::unknown() : in[0];
+    return skips_errors() && in[0] != Cardinality(0) ? Cardinality::unknown()
+                                                     : in[0];
   }
   void add_to(Fingerprint& fp) const override {
     fp.add(fn_->identity());
     fp.add(static_cast<std::uint64_t>(options_.deterministic.value_or(true)));
+    add_policy(options_.on_error, fp);
   }
 
   TransformTraits traits() const override {
@@ -48,15 +55,16 @@ class Map final : public TransformOp {
     Block out;
     PS_RETURN_IF_ERROR(fn_->apply(block, context, out));
     block = std::move(out);
-    if (options_.on_error.kind == ErrorPolicy::Kind::kReplace) {
-      return replace_errors(block, options_.on_error.value, context);
-    }
-    return absl::OkStatus();
+    return replaces_errors()
+               ? replace_errors(block, options_.on_error.value,
+                                ErrorsOf::own(), context)
+               : absl::OkStatus();
   }
   std::vector<Part> lower() const override {
     std::vector<Part> parts = TransformOp::lower();
     if (skips_errors()) {
-      parts.push_back({.sequencer = make_error_skipper(options_.on_error)});
+      parts.push_back({.sequencer = make_error_skipper(options_.on_error,
+                                                       ErrorsOf::own())});
     }
     return parts;
   }
@@ -64,10 +72,16 @@ class Map final : public TransformOp {
     // Skipping numbers the elements anew: random access ends.
     return skips_errors() ? nullptr : this;
   }
+  const ErrorPolicy& error_policy() const override {
+    return options_.on_error;
+  }
 
  private:
   bool skips_errors() const {
     return options_.on_error.kind == ErrorPolicy::Kind::kSkip;
+  }
+  bool replaces_errors() const {
+    return options_.on_error.kind == ErrorPolicy::Kind::kReplace;
   }
 
   FunctionRef fn_;
@@ -93,6 +107,7 @@ StatusOr<std::shared_ptr<const Operator>> make_map(FunctionRef fn,
                                                    MapOptions options) {
   PS_ASSIGN_OR_RETURN(const int cap,
                       parallel_cap("map", options.num_parallel_calls));
+  PS_RETURN_IF_ERROR(check_policy("map", options.on_error));
   return std::make_shared<Map>(std::move(fn), std::move(options), cap);
 }
 

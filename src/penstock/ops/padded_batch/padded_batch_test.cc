@@ -150,7 +150,7 @@ TEST(PaddedBatch, RefusesWhatTheSpecShowsNotToFit) {
     return build_status([&] {
       return Dataset::range(3)
           .map([](const Element& e) -> StatusOr<Element> { return e; },
-               {.output_spec = spec})
+               {.output_signature = spec})
           .padded_batch(2, options);
     });
   };

@@ -1,6 +1,8 @@
 // prefetch and with_options: stages that say how to run and change no element.
 #include "penstock/ops/prefetch/prefetch.h"
 
+#include "penstock/ops/ignore_errors/ignore_errors.h"
+
 namespace penstock::ops {
 namespace {
 
@@ -66,7 +68,8 @@ StatusOr<std::shared_ptr<const Operator>> make_prefetch(std::int64_t n) {
   return std::make_shared<Prefetch>(n);
 }
 
-std::shared_ptr<const Operator> make_with_options(Options options) {
+StatusOr<std::shared_ptr<const Operator>> make_with_options(Options options) {
+  PS_RETURN_IF_ERROR(check_policy("with_options", options.on_error));
   return std::make_shared<WithOptions>(std::move(options));
 }
 

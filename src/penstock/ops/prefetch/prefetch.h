@@ -8,6 +8,6 @@ namespace penstock::ops {
 StatusOr<std::shared_ptr<const Operator>> make_prefetch(std::int64_t n);
 
 /// Carries options; changes no element.
-std::shared_ptr<const Operator> make_with_options(Options options);
+StatusOr<std::shared_ptr<const Operator>> make_with_options(Options options);
 
 }  // namespace penstock::ops

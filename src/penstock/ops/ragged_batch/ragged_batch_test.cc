@@ -56,7 +56,7 @@ TEST(RaggedBatch, IsRaggedUpToTheLastUnknownDimension) {
                 return Element(Tensor::from(growing(2 * x))
                                    .reshaped(Shape{2, x, 1}));
               },
-              {.output_spec = Spec::tensor(DType::kInt64,
+              {.output_signature = Spec::tensor(DType::kInt64,
                                            PartialShape{2, kUnknownDim, 1})})
           .ragged_batch(3);
   const Element batch = ds.to_list().at(0);

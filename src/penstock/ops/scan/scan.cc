@@ -36,7 +36,7 @@ class Scan final : public SequencerOp {
     return "scan(fn) (serial; its state holds the value)";
   }
   StatusOr<Spec> output_spec(std::span<const Spec>) const override {
-    return options_.output_spec;
+    return options_.output_signature;
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     return in[0];
@@ -120,7 +120,7 @@ class Scan final : public SequencerOp {
     if (!result.second.defined()) {
       return invalid_argument("the function returned nothing");
     }
-    return options_.output_spec.check(result.second);
+    return options_.output_signature.check(result.second);
   }
 
   Element initial_;

@@ -21,7 +21,7 @@ namespace ops {
 
 struct ScanOptions {
   /// What the function gives out, as far as it is known.
-  Spec output_spec = {};
+  Spec output_signature = {};
   /// Identifies the function in a fingerprint.
   std::string identity = "";
 };

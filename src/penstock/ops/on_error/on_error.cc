@@ -1,0 +1,172 @@
+// on_error: Options::on_error, applied to the stages that inherit it.
+//
+// A rewrite of the graph: behind each such stage comes one that skips errors
+// (a sequencer; it ends random access) or replaces them (a transform, one to
+// one). It has the number of its stage, so that no other stage changes its
+// name, and touches the errors of that stage only. Limits and rates count per
+// stage. State: that of the skipper.
+#include "penstock/ops/on_error/on_error.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/ops/ignore_errors/ignore_errors.h"
+
+namespace penstock::ops {
+namespace {
+
+constexpr std::string_view kName = "on_error";
+
+class SkipErrors final : public Operator {
+ public:
+  SkipErrors(ErrorPolicy policy, std::vector<std::string> stages)
+      : policy_(std::move(policy)), stages_(std::move(stages)) {}
+
+  std::string_view op() const override { return kName; }
+  std::string describe() const override {
+    return absl::StrCat("on_error(", describe_policy(policy_), ")");
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
+    return in[0];
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return in[0] == Cardinality(0) ? in[0] : Cardinality::unknown();
+  }
+  void add_to(Fingerprint& fp) const override { add_policy(policy_, fp); }
+  std::vector<Part> lower() const override {
+    return {
+        {.sequencer = make_error_skipper(policy_, ErrorsOf::stages(stages_))}};
+  }
+
+ private:
+  const ErrorPolicy policy_;
+  const std::vector<std::string> stages_;
+};
+
+class ReplaceErrors final : public TransformOp {
+ public:
+  ReplaceErrors(ErrorPolicy policy, std::string stage)
+      : policy_(std::move(policy)),
+        stage_(std::move(stage)),
+        of_(ErrorsOf::stages({stage_})) {}
+
+  std::string_view op() const override { return kName; }
+  std::string describe() const override {
+    return absl::StrCat("on_error(", describe_policy(policy_), ")");
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
+    auto spec = spec_with_value(in[0], policy_.value);
+    if (spec.ok()) return spec;
+    return annotate(spec.status(), absl::StrCat(stage_, ": "));
+  }
+  Cardinality cardinality(std::span<const Cardinality> in) const override {
+    return in[0];
+  }
+  void add_to(Fingerprint& fp) const override { add_policy(policy_, fp); }
+  TransformTraits traits() const override {
+    TransformTraits traits;
+    traits.one_to_one = true;
+    return traits;
+  }
+  Status apply(Block& block, CallContext& context) const override {
+    return replace_errors(block, policy_.value, of_, context);
+  }
+
+ private:
+  const ErrorPolicy policy_;
+  const std::string stage_;
+  const ErrorsOf of_;
+};
+
+bool calls_user_code(const Operator& op) {
+  const std::vector<Part> parts = op.lower();
+  return std::any_of(parts.begin(), parts.end(), [](const Part& part) {
+    return (part.transform && part.transform->traits().user_code) ||
+           (part.sequencer && part.sequencer->traits().user_code) ||
+           (part.source && part.source->user_code());
+  });
+}
+
+bool inherits(const Operator& op) {
+  const auto* own = dynamic_cast<const OwnErrorPolicy*>(&op);
+  return (own == nullptr ||
+          own->error_policy().kind == ErrorPolicy::Kind::kInherit) &&
+         calls_user_code(op);
+}
+
+class Rewriter {
+ public:
+  explicit Rewriter(const ErrorPolicy& policy) : policy_(policy) {}
+
+  StatusOr<NodeRef> visit(const NodeRef& node) { return visit(node, nullptr); }
+
+ private:
+  // `later` takes the labels of stages whose errors are skipped further down,
+  // because what follows needs random access; null if nothing does.
+  StatusOr<NodeRef> visit(const NodeRef& node,
+                          std::vector<std::string>* later) {
+    if (node->op->op() == kName) return visit(node->inputs.front(), later);
+    const IndexedOp* indexed = node->op->indexed();
+    std::vector<std::string> below;
+    std::vector<std::string>* inner = later;
+    if (inner == nullptr && indexed != nullptr &&
+        indexed->needs_random_access() &&
+        policy_.kind == ErrorPolicy::Kind::kSkip) {
+      inner = &below;
+    }
+    std::vector<NodeRef> inputs;
+    std::vector<std::vector<std::string>> labels(node->inputs.size());
+    bool changed = false;
+    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
+      PS_ASSIGN_OR_RETURN(NodeRef input,
+                          visit(node->inputs[i],
+                                inner != nullptr ? &labels[i] : nullptr));
+      changed |= input != node->inputs[i];
+      inputs.push_back(std::move(input));
+    }
+    NodeRef out = node;
+    if (changed) {
+      PS_ASSIGN_OR_RETURN(out,
+                          Node::make(node->op, std::move(inputs), node->name));
+    }
+    const std::string label = out->stage().to_string();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      for (std::string& inside : labels[i]) {
+        if (labels.size() > 1) inside = absl::StrCat(label, "[", i, "].", inside);
+        inner->push_back(std::move(inside));
+      }
+    }
+    const bool applies = policy_.kind == ErrorPolicy::Kind::kSkip ||
+                         policy_.kind == ErrorPolicy::Kind::kReplace;
+    if (applies && inherits(*node->op)) {
+      if (inner == nullptr) return behind(out, {label});
+      inner->push_back(label);
+    }
+    return below.empty() ? out : behind(out, std::move(below));
+  }
+
+  StatusOr<NodeRef> behind(const NodeRef& node,
+                           std::vector<std::string> stages) const {
+    std::shared_ptr<const Operator> op;
+    if (policy_.kind == ErrorPolicy::Kind::kSkip) {
+      op = std::make_shared<SkipErrors>(policy_, std::move(stages));
+    } else {
+      op = std::make_shared<ReplaceErrors>(policy_, stages.front());
+    }
+    PS_ASSIGN_OR_RETURN(const NodeRef made, Node::make(std::move(op), {node}));
+    auto numbered = std::make_shared<Node>(*made);
+    numbered->index = node->index;
+    return numbered;
+  }
+
+  const ErrorPolicy& policy_;
+};
+
+}  // namespace
+
+StatusOr<NodeRef> with_error_policy(const NodeRef& node,
+                                    const ErrorPolicy& policy) {
+  return Rewriter(policy).visit(node);
+}
+
+}  // namespace penstock::ops

@@ -1,0 +1,21 @@
+// The error policy of a pipeline, for stages that have none of their own.
+#pragma once
+
+#include "penstock/graph/node.h"
+
+namespace penstock::ops {
+
+/// An operator with an `on_error` of its own.
+class OwnErrorPolicy {
+ public:
+  virtual ~OwnErrorPolicy() = default;
+  virtual const ErrorPolicy& error_policy() const = 0;
+};
+
+/// The graph with `policy` behind every stage that calls code of the user and
+/// says nothing about errors itself; replaces what an earlier call did. Errors
+/// below a stage that needs random access are skipped behind that stage.
+StatusOr<NodeRef> with_error_policy(const NodeRef& node,
+                                    const ErrorPolicy& policy);
+
+}  // namespace penstock::ops
