@@ -230,7 +230,7 @@ void bind_functions_of(nb::class_<Dataset>& c) {
                    Text identity, nb::object signature, Text name) {
     return d.scan_function(
         element(init, "scan"), make_python_scan(ref(fn)), std::move(identity),
-        {.output_spec = spec(signature), .name = std::move(name)});
+        {.output_signature = spec(signature), .name = std::move(name)});
   }, nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   c.def("group_by_window", [](const Dataset& d, const FunctionHandle& key,
                               const DatasetFunctionHandle& reduce, I64 size,
