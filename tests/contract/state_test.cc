@@ -4,6 +4,14 @@
 namespace penstock::testing {
 namespace {
 
+// Sanitizers slow everything tenfold, and look for other things than which
+// element is wrong.
+#ifdef PENSTOCK_SANITIZED
+constexpr std::size_t kStride = 7;
+#else
+constexpr std::size_t kStride = 1;
+#endif
+
 class State : public ContractTest {
  protected:
   /// Saves before the first element, after every one and after the end, under
@@ -18,6 +26,12 @@ class State : public ContractTest {
     Iterator it = c.make(saver).iterator();
     Outcomes seen;
     for (std::size_t at = 0;; ++at) {
+      if (at % kStride != 0 && at < expected.size()) {
+        Outcome one;
+        if (!take_one(it, one)) break;
+        seen.push_back(std::move(one));
+        continue;
+      }
       const std::string state = it.state_dict();
       ASSERT_EQ(it.state_dict(), state) << "saving changed something";
       const std::string where = absl::StrCat("saved after ", at);
