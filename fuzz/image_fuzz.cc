@@ -49,8 +49,8 @@ void check_jpeg(std::string_view data) {
   if (!shape.ok()) return;
   const std::int64_t h = (shape->height + options.ratio - 1) / options.ratio;
   const std::int64_t w = (shape->width + options.ratio - 1) / options.ratio;
-  check(decode_and_crop_jpeg(
-      data, {h / 3, w / 4, (h + 1) / 2, (w + 1) / 2}, options));
+  check(decode_and_crop_jpeg(data, {h / 3, w / 4, (h + 1) / 2, (w + 1) / 2},
+                             options));
 }
 
 }  // namespace
@@ -63,10 +63,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes,
       check_jpeg(data);
       break;
     case Format::kPng:
-      check(decode_png(data, {.channels = static_cast<int>(size % 5),
-                              .dtype = size / 5 % 2 == 0 ? DType::kUInt8
-                                                         : DType::kUInt16,
-                              .max_pixels = kMaxPixels}));
+      check(decode_png(
+          data, {.channels = static_cast<int>(size % 5),
+                 .dtype = size / 5 % 2 == 0 ? DType::kUInt8 : DType::kUInt16,
+                 .max_pixels = kMaxPixels}));
       break;
     case Format::kWebp:
       check(decode_webp(data, {.max_pixels = kMaxPixels}));

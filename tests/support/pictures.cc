@@ -1,11 +1,11 @@
 #include "tests/support/pictures.h"
 
+#include <jpeglib.h>
+
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cmath>
-
-#include <jpeglib.h>
 
 #include "penstock/base/random.h"
 
@@ -89,11 +89,10 @@ Tensor picture(std::int64_t height, std::int64_t width, std::int64_t channels,
   for (std::int64_t y = 0; y < height; ++y) {
     for (std::int64_t x = 0; x < width; ++x) {
       for (std::int64_t c = 0; c < channels; ++c) {
-        const double wave =
-            std::sin(0.05 * static_cast<double>(x * (c + 1))) +
-            std::cos(0.04 * static_cast<double>(y * (3 - c)));
-        values.push_back(static_cast<std::uint8_t>(
-            126 + 55 * wave + 8 * random.uniform()));
+        const double wave = std::sin(0.05 * static_cast<double>(x * (c + 1))) +
+                            std::cos(0.04 * static_cast<double>(y * (3 - c)));
+        values.push_back(
+            static_cast<std::uint8_t>(126 + 55 * wave + 8 * random.uniform()));
       }
     }
   }
@@ -145,10 +144,9 @@ std::string PngFile::encode() const {
     }
   };
   if (interlaced) {
-    constexpr std::uint32_t kPass[7][4] = {{0, 0, 8, 8}, {0, 4, 8, 8},
-                                           {4, 0, 8, 4}, {0, 2, 4, 4},
-                                           {2, 0, 4, 2}, {0, 1, 2, 2},
-                                           {1, 0, 2, 1}};
+    constexpr std::uint32_t kPass[7][4] = {
+        {0, 0, 8, 8}, {0, 4, 8, 8}, {4, 0, 8, 4}, {0, 2, 4, 4},
+        {2, 0, 4, 2}, {0, 1, 2, 2}, {1, 0, 2, 1}};
     for (const auto& p : kPass) add_rows(p[0], p[1], p[2], p[3]);
   } else {
     add_rows(0, 0, 1, 1);
@@ -178,8 +176,8 @@ std::string encode_gif(int height, int width, const std::string& colours,
   out += colours;
   for (const GifFrame& f : frames) {
     out += "\x21\xF9\x04";
-    out.push_back(static_cast<char>(f.disposal << 2 |
-                                    (f.transparent >= 0 ? 1 : 0)));
+    out.push_back(
+        static_cast<char>(f.disposal << 2 | (f.transparent >= 0 ? 1 : 0)));
     put16le(out, 5);
     out.push_back(static_cast<char>(std::max(f.transparent, 0)));
     out.push_back(0);

@@ -29,18 +29,25 @@ struct Kernel {
 
   float radius() const {
     switch (method) {
-      case ResizeMethod::kLanczos3: return 3;
-      case ResizeMethod::kLanczos5: return 5;
-      case ResizeMethod::kGaussian: return 1.5F;
+      case ResizeMethod::kLanczos3:
+        return 3;
+      case ResizeMethod::kLanczos5:
+        return 5;
+      case ResizeMethod::kGaussian:
+        return 1.5F;
       case ResizeMethod::kBicubic:
-      case ResizeMethod::kMitchellCubic: return 2;
-      default: return 1;
+      case ResizeMethod::kMitchellCubic:
+        return 2;
+      default:
+        return 1;
     }
   }
   float at(float x) const {
     switch (method) {
-      case ResizeMethod::kLanczos3: return lanczos(x, 3);
-      case ResizeMethod::kLanczos5: return lanczos(x, 5);
+      case ResizeMethod::kLanczos3:
+        return lanczos(x, 3);
+      case ResizeMethod::kLanczos5:
+        return lanczos(x, 5);
       case ResizeMethod::kGaussian:
         // Three standard deviations reach the radius.
         return x >= 1.5F ? 0 : std::exp(-x * x / (2 * 0.5F * 0.5F));
@@ -54,7 +61,8 @@ struct Kernel {
           return ((-7.0F / 18 * x + 2) * x - 10.0F / 3) * x + 16.0F / 9;
         }
         return (7.0F / 6 * x - 2) * x * x + 8.0F / 9;
-      default: return std::max(0.0F, 1 - x);
+      default:
+        return std::max(0.0F, 1 - x);
     }
   }
 };
@@ -68,14 +76,8 @@ void normalize(Weights& weights, std::size_t begin) {
 }
 
 // Each of these adds the weights of output `i` and gives the first input.
-std::int64_t sampled(const Kernel& kernel, std::int64_t inputs,
-                     std::int64_t outputs, bool antialias, std::int64_t i,
-                     Weights& weights) {
-  const float scale =
-      static_cast<float>(outputs) / static_cast<float>(inputs);
-  const float inverse = 1 / scale;
-  const float widened = antialias ? std::max(inverse, 1.0F) : 1.0F;
-  const float at = (static_cast<float>(i) + 0.5F) * inverse;
+std::int64_t sampled(const Kernel& kernel, std::int64_t inputs, float at,
+                     float widened, Weights& weights) {
   const float reach = kernel.radius() * widened;
   const std::size_t begin = weights.size();
   if (at < 0 || at > static_cast<float>(inputs)) return 0;
@@ -95,9 +97,7 @@ float half_pixel(std::int64_t i, float scale) {
   return (static_cast<float>(i) + 0.5F) * scale - 0.5F;
 }
 
-std::int64_t bilinear(std::int64_t inputs, float scale, std::int64_t i,
-                      Weights& weights) {
-  const float at = half_pixel(i, scale);
+std::int64_t bilinear(std::int64_t inputs, float at, Weights& weights) {
   const float floor = std::floor(at);
   const auto lower = static_cast<std::int64_t>(floor);
   if (lower < 0 || lower >= inputs - 1) {
@@ -118,12 +118,10 @@ std::int64_t bicubic(std::int64_t inputs, float scale, std::int64_t i,
   const Kernel kernel{ResizeMethod::kBicubic};
   const float at = half_pixel(i, scale);
   const auto middle = static_cast<std::int64_t>(std::floor(at));
-  const float step =
-      std::nearbyint((at - static_cast<float>(middle)) * kSteps);
+  const float step = std::nearbyint((at - static_cast<float>(middle)) * kSteps);
   const std::size_t begin = weights.size();
   const auto first = std::clamp<std::int64_t>(middle - 1, 0, inputs - 1);
-  const std::int64_t last =
-      std::clamp<std::int64_t>(middle + 2, 0, inputs - 1);
+  const std::int64_t last = std::clamp<std::int64_t>(middle + 2, 0, inputs - 1);
   for (std::int64_t k = first; k <= last; ++k) {
     const float distance =
         std::abs(static_cast<float>(k - middle) - step / kSteps);
@@ -153,14 +151,9 @@ std::int64_t area(std::int64_t inputs, float scale, std::int64_t i,
   return first;
 }
 
-}  // namespace
-
-AxisWeights axis_weights(std::int64_t inputs, std::int64_t outputs,
-                         ResizeMethod method, bool antialias) {
-  const float scale =
-      static_cast<float>(inputs) / static_cast<float>(outputs);
-  const bool plain = !antialias && (method == ResizeMethod::kBilinear ||
-                                    method == ResizeMethod::kBicubic);
+// Collects the ranges that `add(i, weights)` gives and makes them equally long.
+template <class Add>
+AxisWeights collect(std::int64_t inputs, std::int64_t outputs, Add add) {
   std::vector<Span> spans;
   Weights weights;
   spans.reserve(static_cast<std::size_t>(outputs));
@@ -169,16 +162,7 @@ AxisWeights axis_weights(std::int64_t inputs, std::int64_t outputs,
   for (std::int64_t i = 0; i < outputs; ++i) {
     Span span;
     span.begin = weights.size();
-    if (method == ResizeMethod::kArea) {
-      span.first = area(inputs, scale, i, weights);
-    } else if (!plain) {
-      span.first =
-          sampled(Kernel{method}, inputs, outputs, antialias, i, weights);
-    } else if (method == ResizeMethod::kBilinear) {
-      span.first = bilinear(inputs, scale, i, weights);
-    } else {
-      span.first = bicubic(inputs, scale, i, weights);
-    }
+    span.first = add(i, weights);
     span.count = weights.size() - span.begin;
     taps = std::max(taps, span.count);
     spans.push_back(span);
@@ -201,6 +185,59 @@ AxisWeights axis_weights(std::int64_t inputs, std::int64_t outputs,
   return axis;
 }
 
+}  // namespace
+
+AxisWeights axis_weights(std::int64_t inputs, std::int64_t outputs,
+                         ResizeMethod method, bool antialias) {
+  const float scale = static_cast<float>(inputs) / static_cast<float>(outputs);
+  if (method == ResizeMethod::kArea) {
+    return collect(inputs, outputs, [&](std::int64_t i, Weights& w) {
+      return area(inputs, scale, i, w);
+    });
+  }
+  if (method == ResizeMethod::kBilinear && !antialias) {
+    return collect(inputs, outputs, [&](std::int64_t i, Weights& w) {
+      return bilinear(inputs, half_pixel(i, scale), w);
+    });
+  }
+  if (method == ResizeMethod::kBicubic && !antialias) {
+    return collect(inputs, outputs, [&](std::int64_t i, Weights& w) {
+      return bicubic(inputs, scale, i, w);
+    });
+  }
+  // TensorFlow takes the inverse of the inverse; its rounding is kept.
+  const float inverse =
+      1 / (static_cast<float>(outputs) / static_cast<float>(inputs));
+  const float widened = antialias ? std::max(inverse, 1.0F) : 1.0F;
+  return collect(inputs, outputs, [&](std::int64_t i, Weights& w) {
+    return sampled(Kernel{method}, inputs,
+                   (static_cast<float>(i) + 0.5F) * inverse, widened, w);
+  });
+}
+
+AxisWeights part_weights(std::int64_t inputs, std::int64_t outputs,
+                         ResizeMethod method, bool antialias, double offset,
+                         double extent) {
+  const double scale = extent / static_cast<double>(outputs);
+  const auto at = [&](std::int64_t i) {
+    return static_cast<float>(offset + (static_cast<double>(i) + 0.5) * scale);
+  };
+  if (method == ResizeMethod::kBilinear && !antialias) {
+    return collect(inputs, outputs, [&](std::int64_t i, Weights& w) {
+      return bilinear(inputs, at(i) - 0.5F, w);
+    });
+  }
+  // An area is what a triangle of its width averages, nearly.
+  const bool smooth = antialias || method == ResizeMethod::kArea;
+  const float widened =
+      smooth ? std::max(static_cast<float>(scale), 1.0F) : 1.0F;
+  return collect(inputs, outputs, [&](std::int64_t i, Weights& w) {
+    return sampled(Kernel{method}, inputs,
+                   std::clamp(at(i), 0.0F, static_cast<float>(inputs)), widened,
+                   w);
+  });
+}
+
 void mirror(AxisWeights& axis) {
   const auto taps = static_cast<std::ptrdiff_t>(axis.taps);
   std::reverse(axis.first.begin(), axis.first.end());
@@ -213,8 +250,7 @@ void mirror(AxisWeights& axis) {
 
 std::vector<std::int32_t> nearest_indices(std::int64_t inputs,
                                           std::int64_t outputs) {
-  const float scale =
-      static_cast<float>(inputs) / static_cast<float>(outputs);
+  const float scale = static_cast<float>(inputs) / static_cast<float>(outputs);
   std::vector<std::int32_t> indices;
   indices.reserve(static_cast<std::size_t>(outputs));
   for (std::int64_t i = 0; i < outputs; ++i) {

@@ -22,6 +22,12 @@ struct AxisWeights {
 /// Not for kNearest.
 AxisWeights axis_weights(std::int64_t inputs, std::int64_t outputs,
                          ResizeMethod method, bool antialias);
+/// The same for a part of the axis: the outputs divide [offset, offset +
+/// extent) of it, which need not be whole pixels. Not bit-equal to the above
+/// where both apply, and kBicubic without antialias is not in steps.
+AxisWeights part_weights(std::int64_t inputs, std::int64_t outputs,
+                         ResizeMethod method, bool antialias, double offset,
+                         double extent);
 /// The same outputs in reverse order: the flipped picture.
 void mirror(AxisWeights& axis);
 /// For kNearest: the input of each output.

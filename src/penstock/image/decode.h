@@ -1,5 +1,5 @@
-// Image decoders: bytes in, a uint8 (or uint16) tensor [height, width, channels]
-// out.
+// Image decoders: bytes in, a tensor [height, width, channels] of uint8 (or
+// uint16) out.
 //
 // Names, defaults and numbers follow TensorFlow. Every function is pure, safe
 // on any bytes and on any thread; bad input is an error that says which format,
@@ -69,8 +69,8 @@ StatusOr<Tensor> decode_jpeg(std::string_view contents,
 /// Reads the header only.
 StatusOr<JpegShape> extract_jpeg_shape(std::string_view contents);
 /// The same pixels as decode_jpeg and a crop, but only the rows down to the
-/// window's end and the columns around it are decoded. Not together with
-/// exif_orientation.
+/// window's end and, unless the file is progressive or fancy_upscaling is off,
+/// the columns around it are decoded. Not together with exif_orientation.
 StatusOr<Tensor> decode_and_crop_jpeg(std::string_view contents,
                                       const Window& window,
                                       const JpegOptions& options = {});

@@ -89,8 +89,8 @@ Status read_palette(const Bytes& in, std::size_t at, std::size_t entry_bytes,
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t e = at + i * entry_bytes;
     picture.palette[i] = {in.u8(e + 2), in.u8(e + 1), in.u8(e), 255};
-    picture.grey = picture.grey && in.u8(e) == in.u8(e + 1) &&
-                   in.u8(e) == in.u8(e + 2);
+    picture.grey =
+        picture.grey && in.u8(e) == in.u8(e + 1) && in.u8(e) == in.u8(e + 2);
   }
   return absl::OkStatus();
 }
@@ -126,9 +126,9 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
     return failure("the size ", p.height, " x ", p.width);
   }
   if (p.width > max_pixels / p.height) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "decode_bmp: BMP: ", p.height, " x ", p.width,
-        " pixels, more than max_pixels = ", max_pixels));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("decode_bmp: BMP: ", p.height, " x ", p.width,
+                     " pixels, more than max_pixels = ", max_pixels));
   }
   if (compression == 1 || compression == 2) {
     return absl::UnimplementedError(
@@ -140,12 +140,13 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
     return failure("compression ", compression);
   }
   switch (p.bits) {
-    case 1: case 4: case 8: {
+    case 1:
+    case 4:
+    case 8: {
       const std::size_t most = std::size_t{1} << p.bits;
       const std::size_t count = colours == 0 ? most : colours;
       if (count > most) return failure("a palette of ", count, " colours");
-      PS_RETURN_IF_ERROR(
-          read_palette(in, 14 + header, entry_bytes, count, p));
+      PS_RETURN_IF_ERROR(read_palette(in, 14 + header, entry_bytes, count, p));
       break;
     }
     case 16:
@@ -167,8 +168,7 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
       p.fields[c] = Field(c < 3 || alpha ? in.u32(54 + 4 * c) : 0);
     }
   }
-  p.row_bytes =
-      (static_cast<std::size_t>(p.width) * p.bits + 31) / 32 * 4;
+  p.row_bytes = (static_cast<std::size_t>(p.width) * p.bits + 31) / 32 * 4;
   const std::size_t needed = p.row_bytes * static_cast<std::size_t>(p.height);
   if (p.pixels_at > in.size() || needed > in.size() - p.pixels_at) {
     return failure("the data end early: ", needed, " bytes of pixels at byte ",
@@ -208,15 +208,15 @@ void read_row(const Picture& p, const std::uint8_t* row, std::uint8_t* rgba) {
 
 StatusOr<Tensor> decode_bmp(std::string_view contents,
                             const BmpOptions& options) {
-  if (options.channels != 0 && options.channels != 1 &&
-      options.channels != 3 && options.channels != 4) {
+  if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
+      options.channels != 4) {
     return invalid_argument("decode_bmp: channels must be 0, 1, 3 or 4, got ",
                             options.channels);
   }
   if (detect_format(contents) != Format::kBmp) {
-    return invalid_argument("decode_bmp: not a BMP: ",
-                            contents.empty() ? "no data"
-                                             : "it does not begin with BM");
+    return invalid_argument(
+        "decode_bmp: not a BMP: ",
+        contents.empty() ? "no data" : "it does not begin with BM");
   }
   const Bytes in(contents);
   PS_ASSIGN_OR_RETURN(const Picture picture,
@@ -224,8 +224,8 @@ StatusOr<Tensor> decode_bmp(std::string_view contents,
   const int channels =
       options.channels == 0 ? picture.default_channels() : options.channels;
   PS_ASSIGN_OR_RETURN(Tensor image,
-                      Tensor::allocate<std::uint8_t>(Shape{
-                          picture.height, picture.width, channels}));
+                      Tensor::allocate<std::uint8_t>(
+                          Shape{picture.height, picture.width, channels}));
   std::uint8_t* out = image.mutable_as<std::uint8_t>().data();
   std::vector<std::uint8_t> rgba(static_cast<std::size_t>(picture.width) * 4);
   for (std::int64_t y = 0; y < picture.height; ++y) {

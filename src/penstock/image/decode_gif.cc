@@ -22,9 +22,8 @@ struct Input {
 
 int read_bytes(GifFileType* file, GifByteType* out, int count) {
   auto& in = *static_cast<Input*>(file->UserData);
-  const std::size_t bytes =
-      std::min(static_cast<std::size_t>(std::max(count, 0)),
-               in.data.size() - in.at);
+  const std::size_t bytes = std::min(
+      static_cast<std::size_t>(std::max(count, 0)), in.data.size() - in.at);
   if (bytes > 0) std::memcpy(out, in.data.data() + in.at, bytes);
   in.at += bytes;
   return static_cast<int>(bytes);
@@ -159,8 +158,8 @@ Status Reader::read_frame() {
       if (column < 0 || column >= width_) continue;
       const int index = line[static_cast<std::size_t>(x)];
       if (index == control_.TransparentColor) continue;
-      std::uint8_t* out =
-          canvas_.data() + static_cast<std::size_t>((row * width_ + column) * 3);
+      std::uint8_t* out = canvas_.data() +
+                          static_cast<std::size_t>((row * width_ + column) * 3);
       if (index >= colours->ColorCount) {
         out[0] = out[1] = out[2] = 0;
         continue;

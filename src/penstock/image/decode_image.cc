@@ -14,11 +14,11 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
                                     .max_pixels = options.max_pixels});
     case Format::kPng:
       // Wider types than uint8 keep the 16 bits of a deep PNG.
-      return decode_png(contents, {.channels = options.channels,
-                                   .dtype = options.dtype == DType::kUInt8
-                                                ? DType::kUInt8
-                                                : DType::kUInt16,
-                                   .max_pixels = options.max_pixels});
+      return decode_png(
+          contents, {.channels = options.channels,
+                     .dtype = options.dtype == DType::kUInt8 ? DType::kUInt8
+                                                             : DType::kUInt16,
+                     .max_pixels = options.max_pixels});
     case Format::kWebp:
       return decode_webp(contents, {.channels = options.channels,
                                     .max_pixels = options.max_pixels});
@@ -38,7 +38,8 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
                       .max_frames = options.expand_animations ? 0 : 1}));
       return options.expand_animations ? frames : frames.row(0);
     }
-    case Format::kUnknown: break;
+    case Format::kUnknown:
+      break;
   }
   return invalid_argument(
       "decode_image: the data are no JPEG, PNG, GIF, BMP or WebP",
@@ -64,12 +65,18 @@ Format detect_format(std::string_view contents) {
 
 std::string_view format_name(Format format) {
   switch (format) {
-    case Format::kJpeg: return "JPEG";
-    case Format::kPng: return "PNG";
-    case Format::kGif: return "GIF";
-    case Format::kBmp: return "BMP";
-    case Format::kWebp: return "WebP";
-    case Format::kUnknown: break;
+    case Format::kJpeg:
+      return "JPEG";
+    case Format::kPng:
+      return "PNG";
+    case Format::kGif:
+      return "GIF";
+    case Format::kBmp:
+      return "BMP";
+    case Format::kWebp:
+      return "WebP";
+    case Format::kUnknown:
+      break;
   }
   return "unknown";
 }
@@ -77,20 +84,23 @@ std::string_view format_name(Format format) {
 StatusOr<Tensor> decode_image(std::string_view contents,
                               const DecodeOptions& options) {
   switch (options.dtype) {
-    case DType::kUInt8: case DType::kUInt16: case DType::kFloat16:
-    case DType::kFloat32: break;
+    case DType::kUInt8:
+    case DType::kUInt16:
+    case DType::kFloat16:
+    case DType::kFloat32:
+      break;
     default:
       return invalid_argument(
           "decode_image: dtype must be uint8, uint16, float16 or float32, got ",
           to_absl(dtype_name(options.dtype)));
   }
-  if (options.channels != 0 && options.channels != 1 &&
-      options.channels != 3 && options.channels != 4) {
-    return invalid_argument(
-        "decode_image: channels must be 0, 1, 3 or 4, got ", options.channels);
+  if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
+      options.channels != 4) {
+    return invalid_argument("decode_image: channels must be 0, 1, 3 or 4, got ",
+                            options.channels);
   }
-  PS_ASSIGN_OR_RETURN(
-      Tensor image, decode_any(contents, detect_format(contents), options));
+  PS_ASSIGN_OR_RETURN(Tensor image,
+                      decode_any(contents, detect_format(contents), options));
   if (image.dtype() == options.dtype) return image;
   return convert_image_dtype(image, options.dtype);
 }

@@ -18,14 +18,22 @@ struct Closing {
 std::int64_t stored_index(int orientation, std::int64_t y, std::int64_t x,
                           std::int64_t height, std::int64_t width) {
   switch (orientation) {
-    case 2: return y * width + (width - 1 - x);
-    case 3: return (height - 1 - y) * width + (width - 1 - x);
-    case 4: return (height - 1 - y) * width + x;
-    case 5: return x * width + y;
-    case 6: return (height - 1 - x) * width + y;
-    case 7: return (height - 1 - x) * width + (width - 1 - y);
-    case 8: return x * width + (width - 1 - y);
-    default: return y * width + x;
+    case 2:
+      return y * width + (width - 1 - x);
+    case 3:
+      return (height - 1 - y) * width + (width - 1 - x);
+    case 4:
+      return (height - 1 - y) * width + x;
+    case 5:
+      return x * width + y;
+    case 6:
+      return (height - 1 - x) * width + y;
+    case 7:
+      return (height - 1 - x) * width + (width - 1 - y);
+    case 8:
+      return x * width + (width - 1 - y);
+    default:
+      return y * width + x;
   }
 }
 
@@ -52,11 +60,10 @@ StatusOr<Tensor> decode(std::string_view contents,
   const int orientation =
       options.exif_orientation ? reader.shape().orientation : 1;
   if (orientation == 1) {
-    PS_ASSIGN_OR_RETURN(Tensor image,
-                        Tensor::allocate<std::uint8_t>(
-                            Shape{height, width, channels}));
-    PS_RETURN_IF_ERROR(reader.read(
-        image.mutable_as<std::uint8_t>().data(), stride, height));
+    PS_ASSIGN_OR_RETURN(Tensor image, Tensor::allocate<std::uint8_t>(
+                                          Shape{height, width, channels}));
+    PS_RETURN_IF_ERROR(
+        reader.read(image.mutable_as<std::uint8_t>().data(), stride, height));
     return image;
   }
   Ref<Buffer> stored =
@@ -70,9 +77,8 @@ StatusOr<Tensor> decode(std::string_view contents,
   const bool turned = orientation >= 5;
   const std::int64_t rows = turned ? width : height;
   const std::int64_t columns = turned ? height : width;
-  PS_ASSIGN_OR_RETURN(
-      Tensor image,
-      Tensor::allocate<std::uint8_t>(Shape{rows, columns, channels}));
+  PS_ASSIGN_OR_RETURN(Tensor image, Tensor::allocate<std::uint8_t>(
+                                        Shape{rows, columns, channels}));
   std::uint8_t* out = image.mutable_as<std::uint8_t>().data();
   for (std::int64_t y = 0; y < rows; ++y) {
     for (std::int64_t x = 0; x < columns; ++x, out += channels) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "penstock/base/random.h"
 #include "penstock/image/decode.h"
 #include "penstock/image/encode.h"
 #include "penstock/memory/placement.h"
@@ -18,7 +19,8 @@ using ::penstock::testing::picture;
 using ::penstock::testing::with_orientation;
 using ::testing::HasSubstr;
 
-std::string jpeg_of(const Tensor& image, const EncodeJpegOptions& options = {}) {
+std::string jpeg_of(const Tensor& image,
+                    const EncodeJpegOptions& options = {}) {
   return encode_jpeg(image, options).value();
 }
 
@@ -26,8 +28,8 @@ int largest_difference(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.shape(), b.shape());
   int most = 0;
   for (std::size_t i = 0; i < a.as<std::uint8_t>().size(); ++i) {
-    most = std::max(most, std::abs(a.as<std::uint8_t>()[i] -
-                                   b.as<std::uint8_t>()[i]));
+    most = std::max(
+        most, std::abs(a.as<std::uint8_t>()[i] - b.as<std::uint8_t>()[i]));
   }
   return most;
 }
@@ -123,16 +125,14 @@ TEST(DecodeJpeg, ConvertsInksToColours) {
       for (std::size_t i = 0; i < 256; ++i) {
         const auto ink = inks.as<std::uint8_t>().subspan(4 * i, 4);
         for (std::size_t c = 0; c < 3; ++c) {
-          const int expected = adobe
-                                   ? ink[3] * ink[c] / 255
-                                   : (255 - ink[3]) * (255 - ink[c]) / 255;
+          const int expected = adobe ? ink[3] * ink[c] / 255
+                                     : (255 - ink[3]) * (255 - ink[c]) / 255;
           ASSERT_NEAR(rgb.as<std::uint8_t>()[3 * i + c], expected, 4);
         }
       }
       EXPECT_EQ(decode_jpeg(file, {.channels = 1})->shape(),
                 (Shape{16, 16, 1}));
-      EXPECT_EQ(decode_jpeg(file, {.channels = 4})->as<std::uint8_t>()[3],
-                255);
+      EXPECT_EQ(decode_jpeg(file, {.channels = 4})->as<std::uint8_t>()[3], 255);
       EXPECT_EQ(extract_jpeg_shape(file)->channels, 4);
     }
   }
@@ -180,9 +180,9 @@ TEST(DecodeJpeg, TurnsThePictureAsExifSays) {
 TEST(DecodeAndCropJpeg, EqualsDecodingAndCropping) {
   for (const bool subsampled : {true, false}) {
     for (const bool progressive : {false, true}) {
-      const std::string file =
-          jpeg_of(picture(61, 93, 3), {.progressive = progressive,
-                                       .chroma_downsampling = subsampled});
+      const std::string file = jpeg_of(
+          picture(61, 93, 3),
+          {.progressive = progressive, .chroma_downsampling = subsampled});
       for (const bool fancy : {true, false}) {
         for (const int ratio : {1, 2}) {
           const JpegOptions options{.ratio = ratio, .fancy_upscaling = fancy};
@@ -209,13 +209,38 @@ TEST(DecodeAndCropJpeg, EqualsDecodingAndCropping) {
   }
 }
 
+TEST(DecodeAndCropJpeg, EqualsDecodingAndCroppingAnywhere) {
+  RandomStream random(5);
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(
+        random.below(static_cast<std::uint64_t>(n)));
+  };
+  for (int round = 0; round < 1500; ++round) {
+    const std::int64_t h = 1 + below(90);
+    const std::int64_t w = 1 + below(90);
+    const std::string file = jpeg_of(
+        picture(h, w, 3),
+        {.progressive = below(3) == 0, .chroma_downsampling = below(2) == 0});
+    constexpr int kChannels[] = {0, 1, 3, 4};
+    const JpegOptions options{.channels = kChannels[below(4)],
+                              .ratio = 1 << below(4),
+                              .fancy_upscaling = below(2) == 0};
+    const Tensor whole = decode_jpeg(file, options).value();
+    Window window{below(whole.shape()[0]), below(whole.shape()[1]), 0, 0};
+    window.height = 1 + below(whole.shape()[0] - window.y);
+    window.width = 1 + below(whole.shape()[1] - window.x);
+    const auto part = decode_and_crop_jpeg(file, window, options);
+    ASSERT_TRUE(part.ok()) << part.status();
+    ASSERT_EQ(*part, window_of(whole, window)) << round;
+  }
+}
+
 TEST(DecodeAndCropJpeg, RefusesAWindowOutside) {
   const std::string file = jpeg_of(picture(20, 30, 3));
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   for (const Window& window :
        {Window{0, 0, 21, 30}, Window{0, 0, 0, 5}, Window{-1, 0, 5, 5},
-        Window{0, 26, 5, 5}, Window{kHuge, 0, kHuge, 5},
-        Window{0, 0, 5, -5}}) {
+        Window{0, 26, 5, 5}, Window{kHuge, 0, kHuge, 5}, Window{0, 0, 5, -5}}) {
     EXPECT_THAT(message(decode_and_crop_jpeg(file, window)),
                 HasSubstr("is not inside the picture of 20 x 30"));
   }

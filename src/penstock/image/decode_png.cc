@@ -22,8 +22,7 @@ using Context = std::unique_ptr<spng_ctx, FreeContext>;
 constexpr std::size_t kMaxChunkBytes = std::size_t{64} << 20;
 
 Status failure(std::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat("decode_png: PNG: ", to_absl(what)));
+  return absl::DataLossError(absl::StrCat("decode_png: PNG: ", to_absl(what)));
 }
 Status failure(std::string_view doing, int error) {
   return failure(absl::StrCat(to_absl(doing), ": ", spng_strerror(error)));
@@ -97,13 +96,16 @@ class Samples {
       const std::uint32_t v =
           depth_ < 8 ? raw * (255 / ((1U << depth_) - 1)) : raw;
       std::uint32_t alpha = full;
-      if (stored_.has_alpha()) alpha = at(x * 2 + 1);
-      else if (stored_.has_transparent && raw == key.gray) alpha = 0;
+      if (stored_.has_alpha())
+        alpha = at(x * 2 + 1);
+      else if (stored_.has_transparent && raw == key.gray)
+        alpha = 0;
       return {v, v, v, alpha};
     }
     const std::int64_t first = x * stored_.samples();
     Pixel p{at(first), at(first + 1), at(first + 2), full};
-    if (stored_.has_alpha()) p.a = at(first + 3);
+    if (stored_.has_alpha())
+      p.a = at(first + 3);
     else if (stored_.has_transparent && p.r == key.red && p.g == key.green &&
              p.b == key.blue) {
       p.a = 0;
@@ -131,8 +133,10 @@ void convert_row(const Stored& stored, const std::uint8_t* in, int channels,
   const Samples samples(stored, in);
   const auto narrow = [&](std::uint32_t v) -> T {
     const bool wide = stored.header.bit_depth == 16;
-    if constexpr (sizeof(T) == 1) return static_cast<T>(wide ? v >> 8 : v);
-    else return static_cast<T>(wide ? v : v * 257);
+    if constexpr (sizeof(T) == 1)
+      return static_cast<T>(wide ? v >> 8 : v);
+    else
+      return static_cast<T>(wide ? v : v * 257);
   };
   for (std::int64_t x = 0; x < stored.header.width; ++x, out += channels) {
     const Pixel p = samples.pixel(x);
@@ -152,8 +156,8 @@ StatusOr<Stored> read_header(spng_ctx* context, const PngOptions& options) {
   if (const int e = spng_get_ihdr(context, &stored.header); e != 0) {
     return failure("the header", e);
   }
-  const std::int64_t pixels = std::int64_t{stored.header.width} *
-                              std::int64_t{stored.header.height};
+  const std::int64_t pixels =
+      std::int64_t{stored.header.width} * std::int64_t{stored.header.height};
   if (pixels > options.max_pixels) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_png: PNG: ", stored.header.height, " x ", stored.header.width,
@@ -192,8 +196,7 @@ StatusOr<Tensor> decode_png(std::string_view contents,
   if (!context) return absl::ResourceExhaustedError("decode_png: no memory");
   spng_set_chunk_limits(context.get(), kMaxChunkBytes, kMaxChunkBytes);
   spng_set_png_buffer(context.get(), contents.data(), contents.size());
-  PS_ASSIGN_OR_RETURN(const Stored stored,
-                      read_header(context.get(), options));
+  PS_ASSIGN_OR_RETURN(const Stored stored, read_header(context.get(), options));
 
   const int channels =
       options.channels == 0 ? stored.default_channels() : options.channels;
@@ -225,8 +228,8 @@ StatusOr<Tensor> decode_png(std::string_view contents,
   } else if (bytes != static_cast<std::size_t>(image.byte_size())) {
     return internal_error("decode_png: unexpected size ", bytes);
   }
-  if (const int e = spng_decode_image(context.get(), target, bytes,
-                                      SPNG_FMT_PNG, 0);
+  if (const int e =
+          spng_decode_image(context.get(), target, bytes, SPNG_FMT_PNG, 0);
       e != 0) {
     return failure(absl::StrCat("the pixels of ", height, " x ", width), e);
   }

@@ -59,9 +59,9 @@ PngFile random_png(int color_type, int bit_depth, bool interlaced) {
   file.bit_depth = bit_depth;
   file.color_type = color_type;
   file.interlaced = interlaced;
-  const Tensor random = noise(
-      Shape{11 * 13 * file.samples_per_pixel(), 2},
-      static_cast<std::uint64_t>(color_type * 100 + bit_depth));
+  const Tensor random =
+      noise(Shape{11 * 13 * file.samples_per_pixel(), 2},
+            static_cast<std::uint64_t>(color_type * 100 + bit_depth));
   for (std::int64_t i = 0; i < random.shape()[0]; ++i) {
     std::uint16_t v;
     std::memcpy(&v, random.data() + 2 * i, 2);
@@ -76,10 +76,13 @@ PngFile random_png(int color_type, int bit_depth, bool interlaced) {
 }
 
 TEST(DecodePng, ReadsEveryDepthAndColourType) {
-  struct Case { int color_type; std::vector<int> depths; };
-  for (const Case& c : {Case{0, {1, 2, 4, 8, 16}}, Case{2, {8, 16}},
-                        Case{3, {1, 2, 4, 8}}, Case{4, {8, 16}},
-                        Case{6, {8, 16}}}) {
+  struct Case {
+    int color_type;
+    std::vector<int> depths;
+  };
+  for (const Case& c :
+       {Case{0, {1, 2, 4, 8, 16}}, Case{2, {8, 16}}, Case{3, {1, 2, 4, 8}},
+        Case{4, {8, 16}}, Case{6, {8, 16}}}) {
     for (const int depth : c.depths) {
       for (const bool interlaced : {false, true}) {
         const PngFile file = random_png(c.color_type, depth, interlaced);
@@ -95,8 +98,8 @@ TEST(DecodePng, ReadsEveryDepthAndColourType) {
             continue;
           }
           const std::uint32_t full = (1U << depth) - 1;
-          bytes.push_back(static_cast<std::uint8_t>(
-              depth == 16 ? v >> 8 : v * 255 / full));
+          bytes.push_back(
+              static_cast<std::uint8_t>(depth == 16 ? v >> 8 : v * 255 / full));
           words.push_back(
               static_cast<std::uint16_t>(depth == 16 ? v : v * 65535 / full));
         }
@@ -104,8 +107,7 @@ TEST(DecodePng, ReadsEveryDepthAndColourType) {
         ASSERT_TRUE(result.ok()) << result.status() << c.color_type << depth;
         ASSERT_THAT(result->as<std::uint8_t>(), ElementsAreArray(bytes))
             << c.color_type << " " << depth << " " << interlaced;
-        const auto deep =
-            decode_png(file.encode(), {.dtype = DType::kUInt16});
+        const auto deep = decode_png(file.encode(), {.dtype = DType::kUInt16});
         ASSERT_THAT(deep->as<std::uint16_t>(), ElementsAreArray(words))
             << c.color_type << " " << depth << " " << interlaced;
       }
@@ -124,7 +126,8 @@ TEST(DecodePng, AddsAndDropsChannels) {
   EXPECT_THAT(decode_png(rgba, {.channels = 3})->as<std::uint8_t>(),
               ElementsAre(10, 200, 30));
   EXPECT_THAT(decode_png(rgba, {.channels = 1})->as<std::uint8_t>(),
-              ElementsAre(123)) << "123.8: TensorFlow rounds down";
+              ElementsAre(123))
+      << "123.8: TensorFlow rounds down";
   file.color_type = 0;
   file.samples = {99};
   const std::string grey = file.encode();
@@ -161,9 +164,12 @@ TEST(DecodePng, KnowsTransparentColours) {
 TEST(DecodePng, IsSafeOnDamagedFiles) {
   for (const bool interlaced : {false, true}) {
     const std::string file = random_png(3, 4, interlaced).encode();
-    expect_safe(file, "decode_png", [](std::string_view data) {
-      return decode_png(data, {.max_pixels = 1 << 20});
-    }, 32);
+    expect_safe(
+        file, "decode_png",
+        [](std::string_view data) {
+          return decode_png(data, {.max_pixels = 1 << 20});
+        },
+        32);
   }
   PngFile bomb = random_png(2, 8, false);
   std::string file = bomb.encode();
@@ -205,19 +211,17 @@ TEST(Encode, RefusesWhatItCannotWrite) {
 TEST(DecodeWebp, RoundTripsLosslessly) {
   for (const std::int64_t channels : {3, 4}) {
     const Tensor image = noise(Shape{19, 23, channels});
-    const std::string file =
-        encode_webp(image, {.lossless = true}).value();
+    const std::string file = encode_webp(image, {.lossless = true}).value();
     EXPECT_EQ(decode_webp(file).value(), image);
-    EXPECT_EQ(decode_webp(file, {.channels = 1})->shape(),
-              (Shape{19, 23, 1}));
-    EXPECT_EQ(decode_webp(file, {.channels = 4})->shape(),
-              (Shape{19, 23, 4}));
-    expect_safe(encode_webp(noise(Shape{4, 4, channels}), {.lossless = true})
-                    .value(),
-                "decode_webp", [](std::string_view data) {
-                  return decode_webp(data, {.max_pixels = 1 << 16});
-                },
-                4);
+    EXPECT_EQ(decode_webp(file, {.channels = 1})->shape(), (Shape{19, 23, 1}));
+    EXPECT_EQ(decode_webp(file, {.channels = 4})->shape(), (Shape{19, 23, 4}));
+    expect_safe(
+        encode_webp(noise(Shape{4, 4, channels}), {.lossless = true}).value(),
+        "decode_webp",
+        [](std::string_view data) {
+          return decode_webp(data, {.max_pixels = 1 << 16});
+        },
+        4);
   }
   const Tensor photo = picture(40, 40, 3);
   EXPECT_EQ(decode_webp(encode_webp(photo).value())->shape(), photo.shape());
@@ -274,12 +278,14 @@ TEST(DecodeBmp, ReadsPalettes) {
 }
 
 TEST(DecodeBmp, IsSafeOnDamagedFiles) {
-  const std::string file =
-      bmp(2, 3, 8, std::string("\1\2\3\0\4\5\6\0", 8),
-          std::string("\0\1\0\0\1\1\0\0", 8));
-  expect_safe(file, "decode_bmp", [](std::string_view data) {
-    return decode_bmp(data, {.max_pixels = 1 << 16});
-  }, 0);
+  const std::string file = bmp(2, 3, 8, std::string("\1\2\3\0\4\5\6\0", 8),
+                               std::string("\0\1\0\0\1\1\0\0", 8));
+  expect_safe(
+      file, "decode_bmp",
+      [](std::string_view data) {
+        return decode_bmp(data, {.max_pixels = 1 << 16});
+      },
+      0);
   EXPECT_EQ(decode_bmp(bmp(1 << 20, 1 << 20, 24, "", "")).status().code(),
             StatusCode::kResourceExhausted);
   EXPECT_THAT(message(decode_bmp(bmp(5, 5, 7, "", ""))),
@@ -304,8 +310,8 @@ TEST(DecodeGif, KeepsTransparentPixelsAndDisposes) {
   const std::string file = testing::encode_gif(
       1, 2, kColours,
       {GifFrame{0, 0, 2, 1, {1, 2}, 1},
-       GifFrame{0, 0, 2, 1, {3, 1}, 2, 1},    // 1 is transparent; then cleared
-       GifFrame{0, 0, 1, 1, {2}, 3},          // then as before it
+       GifFrame{0, 0, 2, 1, {3, 1}, 2, 1},  // 1 is transparent; then cleared
+       GifFrame{0, 0, 1, 1, {2}, 3},        // then as before it
        GifFrame{1, 0, 1, 1, {3}, 0}});
   const Tensor frames = decode_gif(file).value();
   EXPECT_THAT(frames.row(1).as<std::uint8_t>(),
@@ -331,9 +337,12 @@ TEST(DecodeGif, IsSafeOnDamagedFiles) {
       3, 4, kColours,
       {GifFrame{0, 0, 4, 3, {1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0}},
        GifFrame{1, 1, 2, 2, {3, 2, 1, 0}, 2, 1, true}});
-  expect_safe(file, "decode_gif", [](std::string_view data) {
-    return decode_gif(data, {.max_pixels = 1 << 16});
-  }, 0);
+  expect_safe(
+      file, "decode_gif",
+      [](std::string_view data) {
+        return decode_gif(data, {.max_pixels = 1 << 16});
+      },
+      0);
   EXPECT_THAT(message(decode_gif(file, {.max_pixels = 13})),
               HasSubstr("2 frames of 3 x 4 pixels"));
 }
@@ -369,12 +378,11 @@ TEST(DecodeImage, ScalesToTheDtype) {
   file.samples = {0x8001};
   const std::string png = file.encode();
   EXPECT_EQ(decode_image(png)->as<std::uint8_t>()[0], 0x80);
-  EXPECT_EQ(decode_image(png, {.dtype = DType::kUInt16})
-                ->as<std::uint16_t>()[0],
-            0x8001);
-  EXPECT_FLOAT_EQ(
-      decode_image(png, {.dtype = DType::kFloat32})->as<float>()[0],
-      32769.0F / 65535.0F);
+  EXPECT_EQ(
+      decode_image(png, {.dtype = DType::kUInt16})->as<std::uint16_t>()[0],
+      0x8001);
+  EXPECT_FLOAT_EQ(decode_image(png, {.dtype = DType::kFloat32})->as<float>()[0],
+                  32769.0F / 65535.0F);
   EXPECT_FALSE(decode_image(png, {.dtype = DType::kInt64}).ok());
 }
 

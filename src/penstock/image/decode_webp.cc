@@ -9,28 +9,32 @@ namespace {
 
 std::string_view reason(VP8StatusCode code) {
   switch (code) {
-    case VP8_STATUS_OUT_OF_MEMORY: return "no memory";
-    case VP8_STATUS_BITSTREAM_ERROR: return "the data are damaged";
-    case VP8_STATUS_UNSUPPORTED_FEATURE: return "an unsupported feature";
-    case VP8_STATUS_NOT_ENOUGH_DATA: return "the data end early";
-    default: return "libwebp refuses the data";
+    case VP8_STATUS_OUT_OF_MEMORY:
+      return "no memory";
+    case VP8_STATUS_BITSTREAM_ERROR:
+      return "the data are damaged";
+    case VP8_STATUS_UNSUPPORTED_FEATURE:
+      return "an unsupported feature";
+    case VP8_STATUS_NOT_ENOUGH_DATA:
+      return "the data end early";
+    default:
+      return "libwebp refuses the data";
   }
 }
 
 Status failure(VP8StatusCode code, std::size_t size) {
-  return absl::DataLossError(absl::StrCat("decode_webp: WebP: ",
-                                          to_absl(reason(code)), " (", size,
-                                          " bytes)"));
+  return absl::DataLossError(absl::StrCat(
+      "decode_webp: WebP: ", to_absl(reason(code)), " (", size, " bytes)"));
 }
 
 }  // namespace
 
 StatusOr<Tensor> decode_webp(std::string_view contents,
                              const WebpOptions& options) {
-  if (options.channels != 0 && options.channels != 1 &&
-      options.channels != 3 && options.channels != 4) {
-    return invalid_argument(
-        "decode_webp: channels must be 0, 1, 3 or 4, got ", options.channels);
+  if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
+      options.channels != 4) {
+    return invalid_argument("decode_webp: channels must be 0, 1, 3 or 4, got ",
+                            options.channels);
   }
   if (detect_format(contents) != Format::kWebp) {
     return invalid_argument(
@@ -51,16 +55,15 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
   const std::int64_t height = config.input.height;
   const std::int64_t width = config.input.width;
   if (height * width > options.max_pixels) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "decode_webp: WebP: ", height, " x ", width,
-        " pixels, more than max_pixels = ", options.max_pixels));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("decode_webp: WebP: ", height, " x ", width,
+                     " pixels, more than max_pixels = ", options.max_pixels));
   }
-  const int channels = options.channels != 0  ? options.channels
+  const int channels = options.channels != 0    ? options.channels
                        : config.input.has_alpha ? 4
                                                 : 3;
-  PS_ASSIGN_OR_RETURN(
-      Tensor image,
-      Tensor::allocate<std::uint8_t>(Shape{height, width, channels}));
+  PS_ASSIGN_OR_RETURN(Tensor image, Tensor::allocate<std::uint8_t>(
+                                        Shape{height, width, channels}));
   std::uint8_t* target = image.mutable_as<std::uint8_t>().data();
   const int coded = channels == 1 ? 4 : channels;
   const auto bytes = static_cast<std::size_t>(height * width * coded);

@@ -1,14 +1,14 @@
 // Encoders over libjpeg-turbo, libspng and libwebp.
 #include "penstock/image/encode.h"
 
+#include <jpeglib.h>
+#include <spng.h>
+#include <webp/encode.h>
+
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-
-#include <jpeglib.h>
-#include <spng.h>
-#include <webp/encode.h>
 
 namespace penstock::image {
 namespace {
@@ -78,8 +78,8 @@ bool write_jpeg(JpegWriter& w, const std::uint8_t* pixels, std::int64_t height,
   jpeg_start_compress(&w.info, TRUE);
   while (w.info.next_scanline < w.info.image_height) {
     auto* row = const_cast<JSAMPROW>(
-        pixels + static_cast<std::ptrdiff_t>(w.info.next_scanline) * width *
-                     channels);
+        pixels +
+        static_cast<std::ptrdiff_t>(w.info.next_scanline) * width * channels);
     jpeg_write_scanlines(&w.info, &row, 1);
   }
   jpeg_finish_compress(&w.info);
@@ -178,8 +178,9 @@ StatusOr<std::string> encode_webp(const Tensor& image,
   const std::uint8_t* pixels = image.as<std::uint8_t>().data();
   const int channels = static_cast<int>(image.shape()[2]);
   const int stride = picture.width * channels;
-  bool ok = channels == 3 ? WebPPictureImportRGB(&picture, pixels, stride) != 0
-                          : WebPPictureImportRGBA(&picture, pixels, stride) != 0;
+  bool ok = channels == 3
+                ? WebPPictureImportRGB(&picture, pixels, stride) != 0
+                : WebPPictureImportRGBA(&picture, pixels, stride) != 0;
   ok = ok && WebPEncode(&config, &picture) != 0;
   const int error = picture.error_code;
   WebPPictureFree(&picture);

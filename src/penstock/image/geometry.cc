@@ -13,11 +13,21 @@ namespace {
 template <class F>
 void with_pixel_bytes(std::size_t bytes, F&& f) {
   switch (bytes) {
-    case 1: f(std::integral_constant<std::size_t, 1>()); break;
-    case 3: f(std::integral_constant<std::size_t, 3>()); break;
-    case 4: f(std::integral_constant<std::size_t, 4>()); break;
-    case 12: f(std::integral_constant<std::size_t, 12>()); break;
-    default: f(bytes); break;
+    case 1:
+      f(std::integral_constant<std::size_t, 1>());
+      break;
+    case 3:
+      f(std::integral_constant<std::size_t, 3>());
+      break;
+    case 4:
+      f(std::integral_constant<std::size_t, 4>());
+      break;
+    case 12:
+      f(std::integral_constant<std::size_t, 12>());
+      break;
+    default:
+      f(bytes);
+      break;
   }
 }
 
@@ -57,8 +67,8 @@ StatusOr<Tensor> rearranged(const View& in, Size size, std::int64_t start,
 StatusOr<Tensor> cropped(const View& in, const Window& w,
                          std::string_view name) {
   if (w.y < 0 || w.x < 0 || w.height < 1 || w.width < 1 ||
-      w.height > in.height || w.width > in.width || w.y > in.height - w.height ||
-      w.x > in.width - w.width) {
+      w.height > in.height || w.width > in.width ||
+      w.y > in.height - w.height || w.x > in.width - w.width) {
     return invalid_argument(to_absl(name), ": the window y=", w.y, " x=", w.x,
                             " height=", w.height, " width=", w.width,
                             " is not inside the picture of ", in.height, " x ",
@@ -186,14 +196,15 @@ StatusOr<Tensor> resize_with_crop_or_pad(const Tensor& image, Size size) {
   constexpr std::string_view kName = "resize_with_crop_or_pad";
   PS_ASSIGN_OR_RETURN(const View in, view_of(image, kName));
   if (size.height < 1 || size.width < 1) {
-    return invalid_argument("resize_with_crop_or_pad: size must be at least "
-                            "1 x 1, got ",
-                            size.height, " x ", size.width);
+    return invalid_argument(
+        "resize_with_crop_or_pad: size must be at least "
+        "1 x 1, got ",
+        size.height, " x ", size.width);
   }
-  const Window window{
-      std::max<std::int64_t>(in.height - size.height, 0) / 2,
-      std::max<std::int64_t>(in.width - size.width, 0) / 2,
-      std::min(in.height, size.height), std::min(in.width, size.width)};
+  const Window window{std::max<std::int64_t>(in.height - size.height, 0) / 2,
+                      std::max<std::int64_t>(in.width - size.width, 0) / 2,
+                      std::min(in.height, size.height),
+                      std::min(in.width, size.width)};
   if (window.height == size.height && window.width == size.width) {
     return cropped(in, window, kName);
   }
@@ -248,8 +259,7 @@ StatusOr<Tensor> rotate(const Tensor& image, double radians,
         "rotate: interpolation must be bilinear or nearest, got ",
         to_absl(resize_method_name(options.interpolation)));
   }
-  PS_ASSIGN_OR_RETURN(Tensor result,
-                      Tensor::allocate(in.dtype, image.shape()));
+  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(in.dtype, image.shape()));
   with_pixel_type(in.dtype, [&](auto zero) {
     using T = decltype(zero);
     auto* out = reinterpret_cast<T*>(result.mutable_data());

@@ -50,30 +50,25 @@ void expect_moved(const Tensor& in, const StatusOr<Tensor>& out, Size size,
 }
 
 TEST(Geometry, MovesEveryPixelToItsPlace) {
-  for (const Shape& shape :
-       {Shape{5, 7, 3}, Shape{1, 1, 1}, Shape{4, 6, 4}, Shape{2, 5, 7, 3},
-        Shape{3, 8, 2}}) {
+  for (const Shape& shape : {Shape{5, 7, 3}, Shape{1, 1, 1}, Shape{4, 6, 4},
+                             Shape{2, 5, 7, 3}, Shape{3, 8, 2}}) {
     const Tensor in = noise(shape);
     const std::size_t first = shape.rank() - 3;
     const std::int64_t h = shape[first];
     const std::int64_t w = shape[first + 1];
-    expect_moved(in, flip_left_right(in), {h, w}, [&](auto y, auto x) {
-      return std::pair(y, w - 1 - x);
-    });
-    expect_moved(in, flip_up_down(in), {h, w}, [&](auto y, auto x) {
-      return std::pair(h - 1 - y, x);
-    });
+    expect_moved(in, flip_left_right(in), {h, w},
+                 [&](auto y, auto x) { return std::pair(y, w - 1 - x); });
+    expect_moved(in, flip_up_down(in), {h, w},
+                 [&](auto y, auto x) { return std::pair(h - 1 - y, x); });
     expect_moved(in, transpose(in), {w, h},
                  [&](auto y, auto x) { return std::pair(x, y); });
-    expect_moved(in, rot90(in), {w, h}, [&](auto y, auto x) {
-      return std::pair(x, w - 1 - y);
-    });
+    expect_moved(in, rot90(in), {w, h},
+                 [&](auto y, auto x) { return std::pair(x, w - 1 - y); });
     expect_moved(in, rot90(in, 2), {h, w}, [&](auto y, auto x) {
       return std::pair(h - 1 - y, w - 1 - x);
     });
-    expect_moved(in, rot90(in, -1), {w, h}, [&](auto y, auto x) {
-      return std::pair(h - 1 - x, y);
-    });
+    expect_moved(in, rot90(in, -1), {w, h},
+                 [&](auto y, auto x) { return std::pair(h - 1 - x, y); });
     EXPECT_EQ(rot90(in, 4).value(), in);
     expect_moved(in, pad_to_bounding_box(in, 1, 2, {h + 2, w + 5}),
                  {h + 2, w + 5}, [&](auto y, auto x) {
@@ -150,7 +145,8 @@ TEST(Convert, ScalesBetweenDtypesAsTensorFlow) {
   EXPECT_EQ(convert_image_dtype(floats, DType::kUInt8).value(), bytes);
   EXPECT_THAT(convert_image_dtype(bytes, DType::kUInt16)->as<std::uint16_t>(),
               ElementsAre(0, 256, 32768, 65280));
-  const Tensor words = Tensor::from(std::vector<std::uint16_t>{255, 256, 65535});
+  const Tensor words =
+      Tensor::from(std::vector<std::uint16_t>{255, 256, 65535});
   EXPECT_THAT(convert_image_dtype(words, DType::kUInt8)->as<std::uint8_t>(),
               ElementsAre(0, 1, 255));
   const Tensor wild =
@@ -159,20 +155,20 @@ TEST(Convert, ScalesBetweenDtypesAsTensorFlow) {
       convert_image_dtype(wild, DType::kUInt8, true)->as<std::uint8_t>(),
       ElementsAre(0, 127, 255, 0));
   EXPECT_EQ(convert_image_dtype(floats, DType::kFloat32).value(), floats);
-  EXPECT_EQ(to_float(convert_image_dtype(bytes, DType::kFloat16)
-                         ->as<Float16>()[3]),
-            1.0F);
+  EXPECT_EQ(
+      to_float(convert_image_dtype(bytes, DType::kFloat16)->as<Float16>()[3]),
+      1.0F);
   EXPECT_FALSE(convert_image_dtype(bytes, DType::kInt32).ok());
 }
 
 TEST(HwcToChw, PutsChannelsFirst) {
-  const Tensor image = Tensor::from(std::vector<std::uint8_t>{
-      1, 2, 3, 4, 5, 6, 7, 8}).reshaped(Shape{2, 2, 2});
+  const Tensor image =
+      Tensor::from(std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6, 7, 8})
+          .reshaped(Shape{2, 2, 2});
   const Tensor planes = hwc_to_chw(image).value();
   EXPECT_EQ(planes.shape(), (Shape{2, 2, 2}));
   EXPECT_THAT(planes.as<std::uint8_t>(), ElementsAre(1, 3, 5, 7, 2, 4, 6, 8));
-  EXPECT_EQ(hwc_to_chw(noise(Shape{2, 4, 5, 3}))->shape(),
-            (Shape{2, 3, 4, 5}));
+  EXPECT_EQ(hwc_to_chw(noise(Shape{2, 4, 5, 3}))->shape(), (Shape{2, 3, 4, 5}));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "penstock/image/jpeg_reader.h"
 
+#include <jerror.h>
+#include <jpeglib.h>
+
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-
-#include <jerror.h>
-#include <jpeglib.h>
 
 #include "penstock/image/pixels.h"
 
@@ -121,8 +121,8 @@ JpegReader::JpegReader() : core_(std::make_unique<Core>()) {
   core.source.skip_input_data = [](j_decompress_ptr info, long count) {
     jpeg_source_mgr& source = core_of<Core>(info).source;
     if (count <= 0) return;
-    const auto bytes = std::min(static_cast<std::size_t>(count),
-                                source.bytes_in_buffer);
+    const auto bytes =
+        std::min(static_cast<std::size_t>(count), source.bytes_in_buffer);
     source.next_input_byte += bytes;
     source.bytes_in_buffer -= bytes;
   };
@@ -146,15 +146,15 @@ JpegReader& JpegReader::local() {
 }
 
 Status JpegReader::failure(std::string_view what) const {
-  return absl::DataLossError(absl::StrCat(
-      operation_, ": JPEG: ", to_absl(what), ", near byte ", core_->offset(),
-      " of ", core_->size));
+  return absl::DataLossError(absl::StrCat(operation_, ": JPEG: ", to_absl(what),
+                                          ", near byte ", core_->offset(),
+                                          " of ", core_->size));
 }
 
 Status JpegReader::truncated() const {
-  return absl::DataLossError(absl::StrCat(
-      operation_, ": JPEG: the data end early: ", rows_read_, " of ",
-      window_.height, " rows in ", core_->size, " bytes"));
+  return absl::DataLossError(
+      absl::StrCat(operation_, ": JPEG: the data end early: ", rows_read_,
+                   " of ", window_.height, " rows in ", core_->size, " bytes"));
 }
 
 Status JpegReader::open(std::string_view contents, const JpegOptions& options,
@@ -162,8 +162,8 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   Core& core = *core_;
   options_ = options;
   operation_ = operation;
-  if (options.channels != 0 && options.channels != 1 &&
-      options.channels != 3 && options.channels != 4) {
+  if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
+      options.channels != 4) {
     return invalid_argument(operation_, ": channels must be 0, 1, 3 or 4, got ",
                             options.channels);
   }
@@ -185,11 +185,10 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
     return invalid_argument(
         operation_, ": not a JPEG: ",
         contents.empty() ? "no data"
-                         : detect_format(contents) == Format::kUnknown
-                               ? "it does not begin with FF D8 FF"
-                               : absl::StrCat("the data are ",
-                                              to_absl(format_name(
-                                                  detect_format(contents)))));
+        : detect_format(contents) == Format::kUnknown
+            ? "it does not begin with FF D8 FF"
+            : absl::StrCat("the data are ",
+                           to_absl(format_name(detect_format(contents)))));
   }
   int state = JPEG_SUSPENDED;
   int orientation = 1;
@@ -205,9 +204,9 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   shape_ = {core.info.image_height, core.info.image_width,
             core.info.num_components, orientation};
   if (shape_.height * shape_.width > options.max_pixels) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        operation_, ": JPEG: ", shape_.height, " x ", shape_.width,
-        " pixels, more than max_pixels = ", options.max_pixels));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(operation_, ": JPEG: ", shape_.height, " x ", shape_.width,
+                     " pixels, more than max_pixels = ", options.max_pixels));
   }
   const bool cmyk = core.info.jpeg_color_space == JCS_CMYK ||
                     core.info.jpeg_color_space == JCS_YCCK;
@@ -250,9 +249,15 @@ Status JpegReader::start(int eighths, const std::optional<Window>& window) {
     return failure(core.message);
   }
   ended_ = started == FALSE;
-  column_ = 0;
+  multiple_scans_ = jpeg_has_multiple_scans(&core.info) != FALSE;
+  column_ = w.x;
+  skip_ = w.y;
   std::int64_t row_width = scaled_width_;
-  if (!ended_ && (w.width < scaled_width_ || w.y > 0)) {
+  // libjpeg-turbo skips rows and columns wrongly where it merges upsampling
+  // with colour conversion (without fancy upscaling), and now and then in
+  // progressive files; there whole rows are decoded and thrown away.
+  const bool partial = options_.fancy_upscaling && !multiple_scans_;
+  if (!ended_ && partial && (w.width < scaled_width_ || w.y > 0)) {
     // Smoothing of the chroma reads one sample to each side: with a margin the
     // pixels are those of the whole picture.
     const std::int64_t first = std::max<std::int64_t>(0, w.x - 4);
@@ -267,18 +272,19 @@ Status JpegReader::start(int eighths, const std::optional<Window>& window) {
             x = 0;
           }
           if (w.y > 0) {
-            skipped = jpeg_skip_scanlines(&core.info,
-                                          static_cast<JDIMENSION>(w.y));
+            skipped =
+                jpeg_skip_scanlines(&core.info, static_cast<JDIMENSION>(w.y));
           }
         })) {
       return failure(core.message);
     }
     ended_ = skipped != static_cast<JDIMENSION>(w.y);
     column_ = w.x - static_cast<std::int64_t>(x);
+    skip_ = 0;
     row_width = core.info.output_width;
   }
   direct_ = core.info.out_color_space != JCS_CMYK && row_width == w.width;
-  if (!direct_) {
+  if (!direct_ || skip_ > 0) {
     row_.resize(static_cast<std::size_t>(row_width * row_channels_));
   }
   return absl::OkStatus();
@@ -289,6 +295,16 @@ Status JpegReader::read(std::uint8_t* rows, std::ptrdiff_t stride,
   constexpr std::int64_t kLines = 16;
   Core& core = *core_;
   const auto row_bytes = static_cast<std::size_t>(window_.width * channels_);
+  while (skip_ > 0 && !ended_) {
+    JSAMPROW line = row_.data();
+    JDIMENSION got = 0;
+    if (!guarded(core,
+                 [&] { got = jpeg_read_scanlines(&core.info, &line, 1); })) {
+      return failure(core.message);
+    }
+    ended_ = got == 0;
+    skip_ -= got;
+  }
   std::int64_t done = 0;
   while (done < count && !ended_) {
     JSAMPROW lines[kLines];
@@ -321,14 +337,14 @@ Status JpegReader::read(std::uint8_t* rows, std::ptrdiff_t stride,
     rows_read_ += got;
   }
   if (core.errors.num_warnings > 0 && options_.strict) {
-    return failure(core.warning[0] != 0 ? core.warning
-                                        : "the data end early");
+    return failure(core.warning[0] != 0 ? core.warning : "the data end early");
   }
   if (done < count) {
-    const auto fraction = static_cast<float>(rows_read_) /
-                          static_cast<float>(window_.height);
+    const auto fraction =
+        static_cast<float>(rows_read_) / static_cast<float>(window_.height);
     if (fraction < options_.acceptable_fraction) return truncated();
-    for (; done < count; ++done) std::memset(rows + done * stride, 0, row_bytes);
+    for (; done < count; ++done)
+      std::memset(rows + done * stride, 0, row_bytes);
   }
   return absl::OkStatus();
 }

@@ -68,9 +68,11 @@ class JpegReader {
   std::int64_t rows_read_ = 0;  // of the window
   bool ended_ = false;          // the data ended early
   int channels_ = 0;
-  int row_channels_ = 0;        // of what libjpeg gives
-  std::int64_t column_ = 0;     // of the window in a row of libjpeg
-  bool direct_ = false;         // rows need no rework
+  int row_channels_ = 0;     // of what libjpeg gives
+  std::int64_t column_ = 0;  // of the window in a row of libjpeg
+  std::int64_t skip_ = 0;    // rows of libjpeg above the window
+  bool multiple_scans_ = false;
+  bool direct_ = false;  // rows need no rework
   std::vector<std::uint8_t> row_;
 };
 

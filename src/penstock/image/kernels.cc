@@ -6,7 +6,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "penstock/image/kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -87,14 +86,22 @@ void vertical(const void* in, DType dtype, std::int64_t stride,
               float* out) {
   const auto run = [&](auto* values) {
     vertical_of(values, static_cast<std::size_t>(stride), weights,
-                static_cast<std::size_t>(taps),
-                static_cast<std::size_t>(count), out);
+                static_cast<std::size_t>(taps), static_cast<std::size_t>(count),
+                out);
   };
   switch (dtype) {
-    case DType::kUInt8: run(static_cast<const std::uint8_t*>(in)); break;
-    case DType::kUInt16: run(static_cast<const std::uint16_t*>(in)); break;
-    case DType::kFloat16: run(static_cast<const hwy::float16_t*>(in)); break;
-    default: run(static_cast<const float*>(in)); break;
+    case DType::kUInt8:
+      run(static_cast<const std::uint8_t*>(in));
+      break;
+    case DType::kUInt16:
+      run(static_cast<const std::uint16_t*>(in));
+      break;
+    case DType::kFloat16:
+      run(static_cast<const hwy::float16_t*>(in));
+      break;
+    default:
+      run(static_cast<const float*>(in));
+      break;
   }
 }
 
@@ -117,8 +124,8 @@ void horizontal_rgb(const float* HWY_RESTRICT in, const AxisWeights& axis,
       return hn::Add(sum, hn::Mul(hn::Set(d, w[1]), hn::LoadU(d, pixel + 3)));
     }
     for (std::size_t k = 1; k < taps; ++k) {
-      sum = hn::Add(sum,
-                    hn::Mul(hn::Set(d, w[k]), hn::LoadU(d, pixel + 3 * k)));
+      sum =
+          hn::Add(sum, hn::Mul(hn::Set(d, w[k]), hn::LoadU(d, pixel + 3 * k)));
     }
     return sum;
   };
@@ -140,8 +147,8 @@ void horizontal_grey(const float* HWY_RESTRICT in, const AxisWeights& axis,
   const auto taps = static_cast<std::size_t>(axis.taps);
   const auto outputs = static_cast<std::size_t>(axis.outputs);
   const float* weights = axis.weights.data();
-  const auto step = hn::Mul(hn::Iota(di, 0),
-                            hn::Set(di, static_cast<std::int32_t>(taps)));
+  const auto step =
+      hn::Mul(hn::Iota(di, 0), hn::Set(di, static_cast<std::int32_t>(taps)));
   std::size_t x = 0;
   for (; x + lanes <= outputs; x += lanes) {
     const auto index = hn::LoadU(di, axis.first.data() + x);
@@ -171,7 +178,8 @@ void horizontal_any(const float* HWY_RESTRICT in, const AxisWeights& axis,
   const auto taps = static_cast<std::size_t>(axis.taps);
   const auto outputs = static_cast<std::size_t>(axis.outputs);
   for (std::size_t x = 0; x < outputs; ++x) {
-    const float* pixel = in + static_cast<std::size_t>(axis.first[x]) * channels;
+    const float* pixel =
+        in + static_cast<std::size_t>(axis.first[x]) * channels;
     const float* w = axis.weights.data() + x * taps;
     float* result = out + x * channels;
     std::size_t c = 0;
@@ -193,8 +201,8 @@ void horizontal_any(const float* HWY_RESTRICT in, const AxisWeights& axis,
   }
 }
 
-void horizontal(const float* in, const AxisWeights& axis,
-                std::int64_t channels, float* out) {
+void horizontal(const float* in, const AxisWeights& axis, std::int64_t channels,
+                float* out) {
 #if HWY_TARGET != HWY_SCALAR
   if (channels == 3 && axis.taps == 2) return horizontal_rgb<2>(in, axis, out);
   if (channels == 3) return horizontal_rgb<0>(in, axis, out);
@@ -227,8 +235,7 @@ void scale_of(const T* in, std::size_t count, const float* mean,
     }
     for (std::size_t k = 0; i < count; i += lanes, k += lanes) {
       const std::size_t rest = HWY_MIN(lanes, count - i);
-      const V v =
-          hn::Sub(load_some(d, in + i, rest), hn::Load(d, means + k));
+      const V v = hn::Sub(load_some(d, in + i, rest), hn::Load(d, means + k));
       store_some(d, hn::Mul(v, hn::Load(d, scales + k)), out + i, rest);
     }
     return;
@@ -236,8 +243,8 @@ void scale_of(const T* in, std::size_t count, const float* mean,
   for (; i + channels <= count; i += channels) {
     for (std::size_t c = 0; c < channels; c += lanes) {
       const std::size_t rest = HWY_MIN(lanes, channels - c);
-      const V v = hn::Sub(load_some(d, in + i + c, rest),
-                          load_some(d, mean + c, rest));
+      const V v =
+          hn::Sub(load_some(d, in + i + c, rest), load_some(d, mean + c, rest));
       store_some(d, hn::Mul(v, load_some(d, scale + c, rest)), out + i + c,
                  rest);
     }
@@ -251,10 +258,18 @@ void scale(const void* in, DType dtype, std::int64_t count, const float* mean,
              static_cast<std::size_t>(channels), out);
   };
   switch (dtype) {
-    case DType::kUInt8: run(static_cast<const std::uint8_t*>(in)); break;
-    case DType::kUInt16: run(static_cast<const std::uint16_t*>(in)); break;
-    case DType::kFloat16: run(static_cast<const hwy::float16_t*>(in)); break;
-    default: run(static_cast<const float*>(in)); break;
+    case DType::kUInt8:
+      run(static_cast<const std::uint8_t*>(in));
+      break;
+    case DType::kUInt16:
+      run(static_cast<const std::uint16_t*>(in));
+      break;
+    case DType::kFloat16:
+      run(static_cast<const hwy::float16_t*>(in));
+      break;
+    default:
+      run(static_cast<const float*>(in));
+      break;
   }
 }
 

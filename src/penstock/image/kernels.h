@@ -34,8 +34,7 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
                         std::int64_t channels, float* out);
 
 /// uint8 to float32: out[i] = in[i] * scale.
-void widen(const std::uint8_t* in, std::int64_t count, float scale,
-           float* out);
+void widen(const std::uint8_t* in, std::int64_t count, float scale, float* out);
 
 /// The sum and the sum of squares of `count` uint8 values, exact.
 struct Moments {
@@ -53,8 +52,7 @@ void horizontal_sum(const float* in, const AxisWeights& axis,
 void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
                         const float* mean, const float* scale,
                         std::int64_t channels, float* out);
-void widen(const std::uint8_t* in, std::int64_t count, float scale,
-           float* out);
+void widen(const std::uint8_t* in, std::int64_t count, float scale, float* out);
 Moments moments(const std::uint8_t* in, std::int64_t count);
 }  // namespace reference
 

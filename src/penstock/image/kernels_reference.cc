@@ -41,8 +41,7 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
   with_pixel_type(dtype, [&](auto zero) {
     const auto* values = static_cast<const decltype(zero)*>(in);
     for (std::int64_t i = 0; i < count; ++i) {
-      out[i] = (as_float(values[i]) - mean[i % channels]) *
-               scale[i % channels];
+      out[i] = (as_float(values[i]) - mean[i % channels]) * scale[i % channels];
     }
   });
 }

@@ -8,8 +8,8 @@ namespace penstock::image {
 /// Grey as the codecs compute it: BT.601 weights in integers, rounded.
 constexpr std::uint8_t grey_of(std::uint32_t r, std::uint32_t g,
                                std::uint32_t b) {
-  return static_cast<std::uint8_t>(
-      (r * 19595 + g * 38470 + b * 7471 + 32768) >> 16);
+  return static_cast<std::uint8_t>((r * 19595 + g * 38470 + b * 7471 + 32768) >>
+                                   16);
 }
 
 /// One row of CMYK to 1, 3 or 4 channels; Adobe stores the inks inverted.

@@ -104,10 +104,9 @@ StatusOr<Tensor> resize(const Tensor& image, Size size,
     size = fitted_size({in.height, in.width}, size);
   }
   if (options.method == ResizeMethod::kNearest) return resize_nearest(in, size);
-  PS_ASSIGN_OR_RETURN(
-      Tensor result,
-      Tensor::allocate<float>(
-          in.shape_of(size.height, size.width, in.channels)));
+  PS_ASSIGN_OR_RETURN(Tensor result,
+                      Tensor::allocate<float>(
+                          in.shape_of(size.height, size.width, in.channels)));
   const AxisWeights rows =
       axis_weights(in.height, size.height, options.method, options.antialias);
   const AxisWeights columns =
@@ -143,12 +142,11 @@ StatusOr<Tensor> resize_with_pad(const Tensor& image, Size size,
   const float fitted_height = height / ratio;
   const float fitted_width = width / ratio;
   const auto whole = [](float v) {
-    return std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(std::floor(v)));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(v)));
   };
   const auto margin = [](float v) {
-    return std::max<std::int64_t>(
-        0, static_cast<std::int64_t>(std::floor(v / 2)));
+    return std::max<std::int64_t>(0,
+                                  static_cast<std::int64_t>(std::floor(v / 2)));
   };
   const Size inner{std::min(whole(fitted_height), size.height),
                    std::min(whole(fitted_width), size.width)};

@@ -33,18 +33,18 @@ Tensor as_dtype(const Tensor& image, DType dtype) {
   for (std::int64_t i = 0; i < image.num_elements(); ++i) {
     with_pixel_type(dtype, [&](auto zero) {
       using T = decltype(zero);
-      reinterpret_cast<T*>(out.mutable_data())[i] = saturate_to<T>(
-          static_cast<float>(image.as<std::uint8_t>()[
-              static_cast<std::size_t>(i)]));
+      reinterpret_cast<T*>(out.mutable_data())[i] =
+          saturate_to<T>(static_cast<float>(
+              image.as<std::uint8_t>()[static_cast<std::size_t>(i)]));
     });
   }
   return out;
 }
 
 constexpr ResizeMethod kSummed[] = {
-    ResizeMethod::kBilinear, ResizeMethod::kBicubic,
-    ResizeMethod::kArea,     ResizeMethod::kLanczos3,
-    ResizeMethod::kLanczos5, ResizeMethod::kGaussian,
+    ResizeMethod::kBilinear,     ResizeMethod::kBicubic,
+    ResizeMethod::kArea,         ResizeMethod::kLanczos3,
+    ResizeMethod::kLanczos5,     ResizeMethod::kGaussian,
     ResizeMethod::kMitchellCubic};
 
 struct Expected {
@@ -55,33 +55,47 @@ struct Expected {
 
 // Computed by TensorFlow 2.21: tf.image.resize of (5, 4) to (3, 2).
 const Expected kExpected[] = {
-    {ResizeMethod::kBilinear, false,
+    {ResizeMethod::kBilinear,
+     false,
      {7.66667F, 16.50000F, 13.00000F, 11.50000F, 23.50000F, 6.50000F}},
-    {ResizeMethod::kBilinear, true,
+    {ResizeMethod::kBilinear,
+     true,
      {9.40816F, 14.71429F, 15.23810F, 10.98413F, 20.85714F, 9.71429F}},
-    {ResizeMethod::kBicubic, false,
+    {ResizeMethod::kBicubic,
+     false,
      {6.68071F, 17.39442F, 13.29412F, 12.11765F, 24.99421F, 4.95456F}},
-    {ResizeMethod::kBicubic, true,
+    {ResizeMethod::kBicubic,
+     true,
      {8.51475F, 15.23783F, 15.83160F, 10.47430F, 22.04450F, 8.63039F}},
-    {ResizeMethod::kArea, false,
+    {ResizeMethod::kArea,
+     false,
      {8.50000F, 16.30000F, 16.10000F, 11.50000F, 23.70000F, 6.70000F}},
-    {ResizeMethod::kArea, true,
+    {ResizeMethod::kArea,
+     true,
      {8.50000F, 16.30000F, 16.10000F, 11.50000F, 23.70000F, 6.70000F}},
-    {ResizeMethod::kLanczos3, false,
+    {ResizeMethod::kLanczos3,
+     false,
      {6.77743F, 17.91271F, 13.65526F, 13.08068F, 26.57494F, 3.64259F}},
-    {ResizeMethod::kLanczos3, true,
+    {ResizeMethod::kLanczos3,
+     true,
      {7.95347F, 15.14897F, 16.13348F, 9.84190F, 22.03519F, 8.69015F}},
-    {ResizeMethod::kLanczos5, false,
+    {ResizeMethod::kLanczos5,
+     false,
      {7.58622F, 17.77933F, 13.93190F, 14.11176F, 27.22854F, 3.39321F}},
-    {ResizeMethod::kLanczos5, true,
+    {ResizeMethod::kLanczos5,
+     true,
      {7.67533F, 15.05757F, 16.26778F, 9.52449F, 21.87451F, 8.81065F}},
-    {ResizeMethod::kGaussian, false,
+    {ResizeMethod::kGaussian,
+     false,
      {7.74054F, 16.48227F, 14.65086F, 11.50000F, 23.51773F, 6.51773F}},
-    {ResizeMethod::kGaussian, true,
+    {ResizeMethod::kGaussian,
+     true,
      {9.97212F, 14.17438F, 15.27267F, 11.39087F, 19.80597F, 10.21533F}},
-    {ResizeMethod::kMitchellCubic, false,
+    {ResizeMethod::kMitchellCubic,
+     false,
      {7.28542F, 16.97984F, 14.05779F, 11.79456F, 24.41146F, 5.66180F}},
-    {ResizeMethod::kMitchellCubic, true,
+    {ResizeMethod::kMitchellCubic,
+     true,
      {9.23968F, 14.61669F, 15.59767F, 10.87960F, 20.85755F, 9.51362F}},
 };
 
@@ -99,9 +113,8 @@ TEST(Resize, GivesTensorFlowsNumbers) {
 }
 
 TEST(Resize, NamesItsMethods) {
-  for (const char* name : {"bilinear", "nearest", "bicubic", "area",
-                           "lanczos3", "lanczos5", "gaussian",
-                           "mitchellcubic"}) {
+  for (const char* name : {"bilinear", "nearest", "bicubic", "area", "lanczos3",
+                           "lanczos5", "gaussian", "mitchellcubic"}) {
     EXPECT_EQ(resize_method_name(resize_method_from_name(name).value()), name);
   }
   EXPECT_THAT(std::string(resize_method_from_name("cubic").status().message()),
@@ -128,8 +141,7 @@ TEST(Resize, KeepsAFlatPictureFlat) {
 TEST(Resize, ToTheSameSizeChangesNothingForInterpolatingMethods) {
   const Tensor image = noise(Shape{9, 11, 3});
   for (const ResizeMethod method :
-       {ResizeMethod::kBilinear, ResizeMethod::kBicubic,
-        ResizeMethod::kArea}) {
+       {ResizeMethod::kBilinear, ResizeMethod::kBicubic, ResizeMethod::kArea}) {
     const Tensor same = resize(image, {9, 11}, {.method = method}).value();
     for (std::size_t i = 0; i < 297; ++i) {
       ASSERT_NEAR(same.as<float>()[i], image.as<std::uint8_t>()[i], 1e-4);
@@ -141,8 +153,7 @@ TEST(Resize, GivesTheSameForEveryDtypeAndForBatches) {
   const Tensor image = noise(Shape{17, 23, 3});
   const Tensor expected = resize(image, {8, 31}).value();
   EXPECT_EQ(expected.dtype(), DType::kFloat32);
-  for (const DType dtype :
-       {DType::kUInt16, DType::kFloat16, DType::kFloat32}) {
+  for (const DType dtype : {DType::kUInt16, DType::kFloat16, DType::kFloat32}) {
     EXPECT_EQ(resize(as_dtype(image, dtype), {8, 31}).value(), expected);
   }
   const Tensor batch = noise(Shape{3, 17, 23, 3});
@@ -157,8 +168,8 @@ TEST(Resize, GivesTheSameForEveryDtypeAndForBatches) {
 }
 
 TEST(Resize, NearestKeepsTheDtypeAndTheValues) {
-  const Tensor image = Tensor::from(
-      std::vector<std::uint8_t>{1, 2, 3, 4}).reshaped(Shape{2, 2, 1});
+  const Tensor image = Tensor::from(std::vector<std::uint8_t>{1, 2, 3, 4})
+                           .reshaped(Shape{2, 2, 1});
   const Tensor big =
       resize(image, {4, 3}, {.method = ResizeMethod::kNearest}).value();
   EXPECT_EQ(big.dtype(), DType::kUInt8);
@@ -232,8 +243,7 @@ TEST(AxisWeights, MirrorReversesTheOutputs) {
     EXPECT_EQ(axis.first[i], before.first[3 - i]);
     for (std::size_t k = 0; k < static_cast<std::size_t>(axis.taps); ++k) {
       const auto taps = static_cast<std::size_t>(axis.taps);
-      EXPECT_EQ(axis.weights[i * taps + k],
-                before.weights[(3 - i) * taps + k]);
+      EXPECT_EQ(axis.weights[i * taps + k], before.weights[(3 - i) * taps + k]);
     }
   }
 }
@@ -268,8 +278,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST(Kernels, SumRowsAsTheReferenceDoes) {
   on_every_target([] {
-    for (const DType dtype : {DType::kUInt8, DType::kUInt16, DType::kFloat16,
-                              DType::kFloat32}) {
+    for (const DType dtype :
+         {DType::kUInt8, DType::kUInt16, DType::kFloat16, DType::kFloat32}) {
       for (const std::int64_t count : {1, 3, 15, 16, 17, 64, 201}) {
         for (const std::int64_t taps : {1, 2, 3, 7}) {
           const Tensor rows = as_dtype(noise(Shape{taps, count, 1}), dtype);
@@ -294,7 +304,9 @@ TEST(Kernels, SumColumnsAsTheReferenceDoes) {
   on_every_target([] {
     for (const std::int64_t channels : {1, 2, 3, 4, 5, 9}) {
       for (const auto& [in, out] : {std::pair<std::int64_t, std::int64_t>{1, 1},
-                                    {50, 20}, {7, 33}, {64, 63}}) {
+                                    {50, 20},
+                                    {7, 33},
+                                    {64, 63}}) {
         for (const ResizeMethod method :
              {ResizeMethod::kBilinear, ResizeMethod::kLanczos3}) {
           const AxisWeights axis = axis_weights(in, out, method, true);
@@ -316,8 +328,8 @@ TEST(Kernels, SumColumnsAsTheReferenceDoes) {
 
 TEST(Kernels, ScaleAsTheReferenceDoes) {
   on_every_target([] {
-    for (const DType dtype : {DType::kUInt8, DType::kUInt16, DType::kFloat16,
-                              DType::kFloat32}) {
+    for (const DType dtype :
+         {DType::kUInt8, DType::kUInt16, DType::kFloat16, DType::kFloat32}) {
       for (const std::int64_t channels : {1, 2, 3, 4, 7}) {
         for (const std::int64_t pixels : {1, 5, 21, 64}) {
           const std::int64_t count = pixels * channels;
@@ -330,8 +342,8 @@ TEST(Kernels, ScaleAsTheReferenceDoes) {
           }
           std::vector<float> a(static_cast<std::size_t>(count));
           std::vector<float> b = a;
-          subtract_and_scale(in.data(), dtype, count, mean.data(),
-                             scale.data(), channels, a.data());
+          subtract_and_scale(in.data(), dtype, count, mean.data(), scale.data(),
+                             channels, a.data());
           reference::subtract_and_scale(in.data(), dtype, count, mean.data(),
                                         scale.data(), channels, b.data());
           ASSERT_TRUE(same_bits(a, b)) << channels << " " << pixels;

@@ -28,17 +28,23 @@ inline Status check_pixel_type(const Tensor& image, std::string_view name) {
 template <class F>
 auto with_pixel_type(DType t, F&& f) {
   switch (t) {
-    case DType::kUInt8: return f(std::uint8_t{});
-    case DType::kUInt16: return f(std::uint16_t{});
-    case DType::kFloat16: return f(Float16{});
-    default: return f(float{});
+    case DType::kUInt8:
+      return f(std::uint8_t{});
+    case DType::kUInt16:
+      return f(std::uint16_t{});
+    case DType::kFloat16:
+      return f(Float16{});
+    default:
+      return f(float{});
   }
 }
 
 template <class T>
 float as_float(T value) {
-  if constexpr (std::is_same_v<T, Float16>) return to_float(value);
-  else return static_cast<float>(value);
+  if constexpr (std::is_same_v<T, Float16>)
+    return to_float(value);
+  else
+    return static_cast<float>(value);
 }
 
 /// Truncates towards zero, the ends for values outside, 0 for NaN.
@@ -103,8 +109,8 @@ inline StatusOr<View> view_of(const Tensor& image, std::string_view name) {
   v.width = s[first + 1];
   v.channels = s[first + 2];
   if (v.height < 1 || v.width < 1 || v.channels < 1) {
-    return invalid_argument(to_absl(name), ": image has no pixels: ",
-                            s.to_string());
+    return invalid_argument(to_absl(name),
+                            ": image has no pixels: ", s.to_string());
   }
   return v;
 }
