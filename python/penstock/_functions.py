@@ -76,7 +76,47 @@ Rung = Callable[[Any, str, str, str, Any, Any], "Lowered | str"]
 
 
 def _rungs(executor: str) -> list[Rung]:
-    return []
+    return [_native] if executor in ("auto", "native") else []
+
+
+def _native(
+    fn: Any, kind: str, op: str, executor: str, input_spec: Any, signature: Any
+) -> Lowered | str:
+    """Traced to a program, now or when the first data shows its spec."""
+    if kind == "dataset":
+        return "functions that give datasets are called by Python"
+    from penstock import _trace
+    from penstock._trace_errors import TraceRefused
+
+    try:
+        traced = _trace.compile_native(fn, kind, input_spec, signature)
+    except TraceRefused as refused:
+        return refused.describe()
+    name = function_name(fn)
+    if not isinstance(traced, _trace.Inspected):
+        return Lowered(traced.function(), "native", "", name)
+    reasons: list[str] = []
+
+    def specialize(spec: Any) -> Any:
+        try:
+            return traced.checked(spec, kind, signature)
+        except TraceRefused as refused:
+            reasons.append(refused.describe())
+            return None
+
+    def raise_refusal(*_: Any) -> Any:
+        raise InvalidArgumentError(f"{op}: cannot run natively: {reasons[-1]}")
+
+    fallback = raise_refusal if executor == "native" else fn
+    identity = function_identity(fn)
+    handle = _penstock.late_function(
+        specialize,
+        _penstock.python_function(fallback, kind, signature, identity),
+        signature if kind == "element" else None,
+        kind,
+        identity,
+    )
+    return Lowered(handle, "native", "traced when the first data is there", name)
 
 
 def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:
@@ -155,7 +195,9 @@ def _add(digest: Any, value: Any, seen: set[int], depth: int) -> None:
             for item in value.ravel():
                 _add(digest, item, seen, depth + 1)
     elif isinstance(value, (tuple, list, set, frozenset)):
-        items = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+        items = (
+            sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+        )
         digest.update(f"{type(value).__name__}{len(value)}[".encode())
         for item in items:
             _add(digest, item, seen, depth + 1)
@@ -175,7 +217,9 @@ def _add(digest: Any, value: Any, seen: set[int], depth: int) -> None:
         name = getattr(value, "__qualname__", None)
         module = getattr(value, "__module__", "")
         kind = type(value)
-        digest.update(f"{module}.{name}:{kind.__module__}.{kind.__qualname__};".encode())
+        digest.update(
+            f"{module}.{name}:{kind.__module__}.{kind.__qualname__};".encode()
+        )
         state = getattr(value, "__dict__", None)
         if name is None and isinstance(state, dict):
             _add(digest, state, seen, depth + 1)

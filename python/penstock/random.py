@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from penstock import _penstock
+from penstock._random_ops import normal, permutation, shuffle, uniform
 
-__all__ = ["generator"]
+__all__ = ["generator", "normal", "permutation", "shuffle", "uniform"]
 
 
 def generator() -> np.random.Generator:

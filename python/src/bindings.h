@@ -15,6 +15,7 @@ namespace penstock::python {
 namespace nb = nanobind;
 
 void bind_dataset(nb::module_& m);
+void bind_expr(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_iterator(nb::module_& m);
 

@@ -36,4 +36,5 @@ NB_MODULE(_penstock, m) {
   bind_functions(m);
   bind_iterator(m);
   bind_dataset(m);
+  bind_expr(m);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <shared_mutex>
 
 #include "penstock/expr/evaluate.h"
@@ -161,12 +162,15 @@ class LateNativeFunction final : public Function {
     if (!in.mixed() && in.structure() != nullptr) {
       for (std::int64_t row = 0; row < in.size(); ++row) {
         if (in.error_at(row) != nullptr) continue;
-        const Spec spec = open_spec(in.element(row));
-        if (!in.errors().empty() || same_kind(in, spec)) {
-          if (const Function* native = native_for(spec)) {
-            chosen = native;
-          }
+        const Element sample = in.element(row);
+        const Spec spec = open_spec(sample);
+        if (!same_kind(in, spec)) break;
+        const Function* native = native_for(spec);
+        // A function that reads its argument's shape needs the dimensions.
+        if (native == nullptr && packed(in)) {
+          native = native_for(Spec::of(sample));
         }
+        if (native != nullptr) chosen = native;
         break;
       }
     }
@@ -176,6 +180,14 @@ class LateNativeFunction final : public Function {
   bool user_code() const override { return true; }
 
  private:
+  static constexpr std::size_t kMaxPrograms = 64;
+
+  static bool packed(const Block& in) {
+    for (const Column& column : in.columns()) {
+      if (!column.packed()) return false;
+    }
+    return true;
+  }
   static bool same_kind(const Block& in, const Spec& spec) {
     for (std::size_t i = 0; i < spec.leaves().size(); ++i) {
       if (in.column(i).packed()) continue;
@@ -186,6 +198,7 @@ class LateNativeFunction final : public Function {
     return true;
   }
 
+  /// Null if there is no program for elements of `spec`.
   const Function* native_for(const Spec& spec) const {
     const std::string key = spec.to_string();
     {
@@ -193,6 +206,7 @@ class LateNativeFunction final : public Function {
       if (const auto it = made_.find(key); it != made_.end()) {
         return it->second.get();
       }
+      if (made_.size() >= kMaxPrograms) return nullptr;
     }
     ProgramRef program = specialize_(spec);
     const std::unique_lock lock(mutex_);

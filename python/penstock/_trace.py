@@ -1,0 +1,197 @@
+"""The native rung: Python functions as programs of the engine.
+
+    inspected = Inspected(fn)          # bytecode only, nothing runs
+    program = inspected.trace(spec)    # for elements of this spec
+
+Either may raise `TraceRefused`, which says why and on which line. The function
+itself is never called: a copy that can reach nothing but constants and native
+operations is, with symbols for its arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock import _penstock
+from penstock._errors import InvalidArgumentError
+from penstock._spec import UNKNOWN_SPEC, TensorSpec
+from penstock._trace_errors import TraceRefused
+from penstock._trace_inspect import inspect_function
+from penstock._trace_methods import array
+from penstock._trace_numpy import as_constant, cast, ufunc
+from penstock._trace_value import Traced, TracedBytes, Tracer
+
+_loops_installed = False
+
+
+def install_numpy_loops() -> None:
+    """Lets programs compute exp, sin and so on with NumPy's own loops."""
+    global _loops_installed
+    if _loops_installed:
+        return
+    _loops_installed = True
+    for name in (
+        "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh "
+        "cosh tanh arcsinh arccosh arctanh cbrt power arctan2 hypot fmax fmin logaddexp"
+    ).split():
+        _penstock.set_numpy_loop(name, getattr(np, name))
+
+
+class Inspected:
+    """A function that inspection found to be traceable."""
+
+    def __init__(self, fn: Any) -> None:
+        install_numpy_loops()
+        self._safe, self._codes = inspect_function(fn)
+
+    def trace(self, spec: Any, kind: str = "element") -> Any:
+        """The program for elements of `spec`."""
+        try:
+            program = _penstock.Program(spec)
+        except Exception as error:
+            raise TraceRefused(str(error)) from None
+        tracer = Tracer(program, self._codes)
+        with tracer:
+            argument = _arguments(program, program.input_nest())
+            args = tuple(argument) if program.spreads else (argument,)
+            try:
+                with np.errstate(all="ignore"):
+                    result = self._safe(*args)
+                    nest = _result(result, kind)
+            except TraceRefused as refused:
+                raise (tracer.refused or refused) from None
+            except RecursionError:
+                raise TraceRefused("recursion is too deep") from None
+            except Exception as error:
+                raise TraceRefused(
+                    f"tracing it raised {type(error).__name__}: {error}"
+                ) from None
+            if tracer.refused is not None:
+                raise tracer.refused
+        program.finish(nest)
+        return program
+
+    def checked(self, spec: Any, kind: str, signature: Any) -> Any:
+        """The same; what the user declared about the result must hold."""
+        program = self.trace(spec, kind)
+        if signature is not None and not program.fits(signature):
+            raise TraceRefused(
+                f"it gives {program.output_spec}, declared is {signature}"
+            )
+        return program
+
+
+def _arguments(program: Any, nest: Any) -> Any:
+    """Symbols in place of the leaves' numbers."""
+    if isinstance(nest, dict):
+        return {k: _arguments(program, v) for k, v in nest.items()}
+    if isinstance(nest, tuple):
+        items = [_arguments(program, v) for v in nest]
+        return type(nest)(*items) if hasattr(nest, "_fields") else tuple(items)
+    if not isinstance(nest, (int, np.integer)):
+        raise TraceRefused("elements of this structure have no native form")
+    number = int(nest)
+    dtype, shape = program.describe(number)
+    if dtype is None:
+        raise TraceRefused("the dtype is not known when the function is traced")
+    if dtype == np.dtype(object):
+        return TracedBytes(number, shape)
+    if dtype.kind not in "biuf":
+        raise TraceRefused(f"{dtype} has no native form")
+    if shape is None:
+        raise TraceRefused("the rank is not known when the function is traced")
+    return Traced(number, dtype, shape)
+
+
+def _result(value: Any, kind: str) -> Any:
+    """The numbers of the result's leaves, in its structure."""
+    if kind == "predicate":
+        return _truth(value)._id
+    if kind == "number":
+        if not isinstance(value, Traced):
+            value = as_constant(np.asarray(value))
+        if value.ndim or value.dtype.kind not in "iu" or value.dtype == np.uint64:
+            raise TraceRefused("the function must give a whole number")
+        return cast(value, np.int64)._id
+    if kind != "element":
+        raise TraceRefused(f"functions of this kind ({kind}) have no native form")
+    return _leaves(value)
+
+
+def _truth(value: Any) -> Traced:
+    if not isinstance(value, Traced):
+        if not isinstance(value, (bool, int, float, np.generic)):
+            raise TraceRefused("the predicate gives no number")
+        value = as_constant(np.asarray(bool(value)))
+    if value._dims != ():
+        raise TraceRefused("the predicate must give a scalar")
+    truth: Traced = value
+    if truth.dtype == np.bool_:
+        return truth
+    return ufunc("not_equal", truth, as_constant(np.zeros((), truth.dtype)))
+
+
+def _leaves(value: Any) -> Any:
+    if isinstance(value, (Traced, TracedBytes)):
+        return value._id
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TraceRefused("a result with keys that are not strings")
+        return {k: _leaves(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        items = [_leaves(v) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise TraceRefused("a result that does not fit int64")
+        return as_constant(np.asarray(value))._id
+    if isinstance(value, list) and value:
+        return array(value)._id
+    raise TraceRefused(f"a result of type {type(value).__name__}")
+
+
+def decode_program(data: bytes) -> Any:
+    """A program from its pickle."""
+    install_numpy_loops()
+    return _penstock.Program.decode(data)
+
+
+def product_program(program: Any) -> Any:
+    """Finishes a program of two inputs as their product."""
+    from penstock._trace_methods import product
+
+    tracer = Tracer(program, set())
+    with tracer:
+        try:
+            a, b = _arguments(program, program.input_nest())
+            result = product(a, b)._id
+        except TraceRefused as refused:
+            raise InvalidArgumentError(f"matmul: {refused.reason}") from None
+    program.finish(result)
+    return program
+
+
+def compile_native(fn: Any, kind: str, spec: Any, signature: Any) -> Any:
+    """The program of `fn` for elements of `spec`, or TraceRefused.
+
+    Behind an unknown spec it is the inspected function, to be traced when the
+    first data is there.
+    """
+    inspected = Inspected(fn)
+    if not _known(spec):
+        return inspected
+    return inspected.checked(spec, kind, signature)
+
+
+def _known(spec: Any) -> bool:
+    """Whether structure, dtypes and ranks are known."""
+    if isinstance(spec, dict):
+        return all(_known(s) for s in spec.values())
+    if isinstance(spec, tuple):
+        return all(_known(s) for s in spec)
+    if isinstance(spec, TensorSpec):
+        return spec.shape is not None and spec.dtype.name != "unknown"
+    return spec is not None and spec is not UNKNOWN_SPEC

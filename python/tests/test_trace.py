@@ -1,0 +1,352 @@
+"""Which functions run natively, and what refuses the others."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock._trace import Inspected, TraceRefused
+
+INT = ps.TensorSpec((), ps.int64)
+VECTOR = ps.TensorSpec((3,), ps.float32)
+TABLE = np.array([10.0, 20.0, 30.0], np.float32)
+SCALE = 3
+LIST = [1, 2, 3]
+COUNTER = 0
+calls = []
+
+
+def trace(fn, spec=INT):
+    return Inspected(fn).trace(spec)
+
+
+def refusal(fn, spec=INT) -> str:
+    with pytest.raises(TraceRefused) as caught:
+        trace(fn, spec)
+    return caught.value.describe()
+
+
+# --- what is traced ---------------------------------------------------------
+
+
+def test_arithmetic_runs_natively_and_says_so():
+    ds = ps.Dataset.range(5).map(lambda x: x * 2 + 1, executor="native")
+    assert [int(x) for x in ds] == [1, 3, 5, 7, 9]
+    assert "native" in ds.explain()
+    assert ds.element_spec == INT
+
+
+def test_auto_runs_natively_what_can_be():
+    ds = ps.Dataset.range(3).map(lambda x: np.sqrt(x))
+    assert "native" in ds.explain()
+    assert ds.element_spec == ps.TensorSpec((), ps.float64)
+
+
+def test_captured_values_are_constants_taken_when_the_graph_is_built():
+    values = [1, 2, 3]
+    table = np.array([5, 6])
+    ds = ps.Dataset.range(2).map(lambda x: x + values[1] + table[0], executor="native")
+    values[1] = 1000
+    table[0] = 1000
+    assert [int(x) for x in ds] == [7, 8]
+
+
+def test_helpers_defaults_partials_and_comprehensions_are_followed():
+    def helper(x, factor=SCALE):
+        return x * factor
+
+    def fn(x, offset):
+        total = sum([helper(x) + i for i in range(3)])
+        for weight in LIST:
+            total = total + weight
+        return {"total": total + offset, "pair": (x, -x)}
+
+    ds = ps.Dataset.range(3).map(functools.partial(fn, offset=1), executor="native")
+    plain = [fn(np.int64(i), offset=1) for i in range(3)]
+    assert ds.to_list() == plain
+
+
+def test_tuples_are_spread_and_dicts_are_one_argument():
+    ds = ps.Dataset.from_tensor_slices((np.arange(3), np.arange(3) * 2.0))
+    assert [float(x) for x in ds.map(lambda a, b: a + b, executor="native")] == [
+        0,
+        3,
+        6,
+    ]
+    ds = ps.Dataset.from_tensor_slices({"a": np.arange(3)})
+    ds = ds.map(lambda d: {**d, "b": d["a"] + 1}, executor="native")
+    assert [int(d["b"]) for d in ds] == [1, 2, 3]
+
+
+def test_named_tuples_come_back():
+    Pair = collections.namedtuple("Pair", "low high")
+    program = trace(lambda x: Pair(x - 1, x + 1))
+    assert program.run(np.int64(5)) == Pair(4, 6)
+
+
+def test_filters_and_truth():
+    ds = ps.Dataset.range(6).filter(lambda x: x % 2, executor="native")
+    assert [int(x) for x in ds] == [1, 3, 5]
+    assert [int(x) for x in ps.Dataset.range(5).filter(lambda x: x > 2)] == [3, 4]
+
+
+def test_static_branches_and_shapes_are_decided_when_traced():
+    def fn(x):
+        if x.ndim == 1 and x.shape[0] == 3 and x.dtype == np.float32:
+            return x.sum()
+        return x * 0
+
+    assert trace(fn, VECTOR).run(np.ones(3, np.float32)) == 3
+
+
+def test_lookup_with_a_traced_index_names_the_element_that_is_out_of_bounds():
+    ds = ps.Dataset.range(5).map(lambda i: TABLE[i], executor="native")
+    it = iter(ds)
+    assert [float(next(it)) for _ in range(3)] == [10, 20, 30]
+    with pytest.raises(ps.OutOfRangeError, match="index 3 is out of bounds"):
+        next(it)
+
+
+def test_inplace_writes_only_to_what_the_function_made():
+    def own(x):
+        y = x / 2
+        y -= 1
+        z = y
+        z *= 3
+        return y
+
+    x = np.array([1, 2, 3], np.float32)
+    np.testing.assert_array_equal(trace(own, VECTOR).run(x), own(x.copy()))
+
+    def argument(x):
+        x += 1
+        return x
+
+    assert "did not make" in refusal(argument, VECTOR)
+
+    def viewed(x):
+        y = x + 1
+        part = y[:2]
+        y += 1
+        return part
+
+    assert "views" in refusal(viewed, VECTOR)
+
+
+def test_wrap_around_division_and_nan_are_numpys():
+    data = np.array([2**31 - 1, -(2**31), 0], np.int32)
+    fn = lambda x: (
+        x + np.int32(1),
+        x // np.int32(0),
+        x % np.int32(0),
+        x // np.int32(-1),
+    )  # noqa: E731
+    ds = ps.Dataset.from_tensor_slices(data).map(fn, executor="native")
+    with np.errstate(all="ignore"):
+        assert ds.to_list() == [fn(x) for x in data]
+
+
+def test_ps_operations_are_traced_and_eager():
+    def fn(x):
+        y = ps.cast(ps.stack([x, x + 1, x + 2]), ps.float32)
+        y = ps.concat([y, ps.gather(y, [0, 2])], 0)
+        a, b = ps.split(ps.reshape(y, (5, 1)), [2, 3])
+        return ps.reduce_sum(a), ps.reduce_mean(b, axis=0), ps.one_hot(x, 4)
+
+    ds = ps.Dataset.range(3).map(fn, executor="native")
+    for got, x in zip(ds, range(3)):
+        for g, e in zip(got, fn(np.int64(x))):
+            assert g.dtype == e.dtype and np.array_equal(g, e)
+
+
+def test_random_values_are_the_same_traced_and_called():
+    def fn(x):
+        noise = ps.random.uniform((2,), -1.0, 1.0) + ps.random.normal()
+        return (
+            noise,
+            ps.random.uniform((), 0, 10, ps.int64),
+            ps.random.shuffle(np.arange(4)),
+        )
+
+    def run(executor):
+        ds = ps.Dataset.range(20).map(fn, executor=executor)
+        return ds.with_options(ps.Options(seed=3)).to_list()
+
+    native, thread = run("native"), run("thread")
+    assert len({float(n[0][0]) for n in native}) == 20
+    for n, t in zip(native, thread):
+        for a, b in zip(n, t):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+
+
+def test_programs_pickle():
+    program = trace(lambda x: np.exp(x) + TABLE)
+    again = pickle.loads(pickle.dumps(program))
+    assert str(again) == str(program) and again.fingerprint == program.fingerprint
+
+
+def test_behind_an_unknown_spec_it_is_traced_when_data_comes():
+    seen = []
+
+    def opaque(x):
+        seen.append(x)
+        return np.arange(3) + x
+
+    ds = ps.Dataset.range(4).map(opaque, executor="thread")
+    out = ds.map(lambda v: v * 2, executor="native")
+    assert [list(map(int, v)) for v in out] == [
+        [2 * i, 2 * i + 2, 2 * i + 4] for i in range(4)
+    ]
+    # A function that needs the dimensions gets them from the data too.
+    assert [
+        int(n) for n in ds.map(lambda v: v.sum() + v.shape[0], executor="native")
+    ] == [3 * i + 6 for i in range(4)]
+
+
+# --- what refuses -------------------------------------------------------------
+
+
+def test_refused_functions_are_never_called_when_built():
+    def fn(x):
+        calls.append(x)
+        return x
+
+    calls.clear()
+    ds = ps.Dataset.range(3).map(fn)
+    assert calls == []
+    assert "thread" in ds.explain() and "append" not in str(ds.element_spec)
+    list(ds)
+    assert len(calls) == 3
+
+
+def bump(x):
+    global COUNTER
+    COUNTER += 1
+    return x
+
+
+def outer_writer():
+    count = 0
+
+    def fn(x):
+        nonlocal count
+        count += 1
+        return x
+
+    return fn
+
+
+def test_native_says_what_refused_it_and_where():
+    def fn(x):
+        time.sleep(0)
+        return x
+
+    with pytest.raises(
+        ps.InvalidArgumentError, match=r"the module time.*test_trace.py:\d+"
+    ):
+        ps.Dataset.range(3).map(fn, executor="native")
+    line = fn.__code__.co_firstlineno + 1
+    assert f"test_trace.py:{line}" in refusal(fn)
+
+
+@pytest.mark.parametrize(
+    ("fn", "why"),
+    [
+        (bump, "writes the global COUNTER"),
+        (outer_writer(), "writes the outer variable count"),
+        (lambda x: print(x), "calls print"),
+        (lambda x: open("/dev/null"), "calls open"),
+        (lambda x: np.random.rand(), "np.random"),
+        (lambda x: np.save("x", x), "np.save"),
+        (lambda x: x if x > 0 else -x, "a branch depends on data"),
+        (lambda x: LIST[x], "depends on data"),
+        (lambda x: {1: 2}[x], "depends on data"),
+        (lambda x: LIST.append(x), "writes into a list"),
+        (lambda x: int(x), "makes a Python int"),
+        (lambda x: math.sqrt(x), "makes a Python float"),
+        (lambda x: f"{x}", "makes text"),
+        (lambda x: x.tolist(), ".tolist"),
+        (lambda x: [i for i in range(20_000)], "20000 steps"),
+        (lambda x: (yield x), "generator"),
+        (lambda x: max(x, 3), "a branch depends on data"),
+        (lambda x: COUNTER.__class__, "result of type"),
+    ],
+)
+def test_refuses(fn, why):
+    before = (list(LIST), COUNTER)
+    assert why in refusal(fn)
+    assert before == (LIST, COUNTER)
+
+
+def test_refuses_while_try_with_and_attribute_writes():
+    def loop(x):
+        while True:
+            x = x + 1
+        return x
+
+    def guarded(x):
+        try:
+            return x + 1
+        except BaseException:
+            return x
+
+    def attribute(x):
+        calls.flag = 1
+        return x
+
+    def context(x):
+        with LIST:
+            return x + 1
+
+    def imports(x):
+        import os
+
+        return x + len(os.sep)
+
+    assert "while loop" in refusal(loop)
+    assert "try" in refusal(guarded)
+    assert "writes the attribute flag" in refusal(attribute)
+    assert "with statement" in refusal(context)
+    assert "imports os" in refusal(imports)
+
+
+def test_refuses_recursion_methods_and_masks():
+    def again(x):
+        return again(x - 1)
+
+    class Model:
+        def __call__(self, x):
+            return x
+
+        def method(self, x):
+            return x
+
+    assert "calls itself" in refusal(again)
+    assert "method" in refusal(Model().method)
+    assert "Model" in refusal(Model())
+    assert "mask" in refusal(lambda x: x[x > 0], VECTOR)
+
+
+def test_long_loops_give_up_on_size_and_run_as_python():
+    def fn(x):
+        for _ in range(9_000):
+            x = -x * 2 // 2 + 1
+        return x
+
+    assert "10000" in refusal(fn)
+    ds = ps.Dataset.range(1).map(fn)
+    assert int(next(iter(ds))) == int(fn(np.int64(0)))
+
+
+def test_python_integers_must_fit():
+    spec = ps.TensorSpec((), ps.uint8)
+    assert "out of bounds" in refusal(lambda x: x + 300, spec)
+    assert "out of bounds" in refusal(lambda x: x < 300, spec)
