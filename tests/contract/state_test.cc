@@ -33,7 +33,10 @@ class State : public ContractTest {
         continue;
       }
       const std::string state = it.state_dict();
-      ASSERT_EQ(it.state_dict(), state) << "saving changed something";
+      // An unordered stage goes on noting its order.
+      if (c.example->ordered) {
+        ASSERT_EQ(it.state_dict(), state) << "saving changed something";
+      }
       const std::string where = absl::StrCat("saved after ", at);
       const Options& other = restorers[at % restorers.size()];
       Iterator again = c.make(other).iterator(state);

@@ -26,6 +26,27 @@ struct Mark {
   Mark after(std::int64_t elements) const { return {snapshot, skip + elements}; }
 };
 
+/// A reference that is set at most once, perhaps while others read it.
+template <class T>
+class OnceRef {
+ public:
+  OnceRef() = default;
+  OnceRef(const OnceRef&) = delete;
+  OnceRef& operator=(const OnceRef&) = delete;
+  ~OnceRef() {
+    if (const T* held = get()) held->release();
+  }
+  const T* get() const { return ptr_.load(std::memory_order_acquire); }
+  void set(Ref<const T> ref) const {
+    const T* none = nullptr;
+    const T* added = ref.detach();
+    if (!ptr_.compare_exchange_strong(none, added)) added->release();
+  }
+
+ private:
+  mutable std::atomic<const T*> ptr_{nullptr};
+};
+
 /// Lets a chain go link by link: long ones must not recurse.
 template <class Link>
 void release_chain(std::atomic<Link*>& next) {
@@ -70,12 +91,12 @@ class Snapshot final : public RefCounted<Snapshot> {
   /// (offset from the first input, rows). Read from a state, it is what is to
   /// be repeated; `delivery` then follows what has been handed on since.
   std::vector<std::pair<std::int64_t, std::int64_t>> deliveries;
-  mutable Ref<const Delivery> delivery;
+  OnceRef<Delivery> delivery;
   /// Ordinal of the first input.
   std::int64_t base = 0;
   /// Nested datasets opened since; as read from a state, and as they happen.
   std::vector<Mark> openings;
-  mutable Ref<const Opening> opening;
+  OnceRef<Opening> opening;
 };
 
 class Opening final : public RefCounted<Opening> {

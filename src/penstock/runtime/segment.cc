@@ -355,11 +355,11 @@ Status SegmentPipe::start_unordered(const Mark& mark) {
     auto snapshot = make_ref<Snapshot>();
     snapshot->own = std::string(1, '\0');  // nothing handed on before
     snapshot->inputs.push_back(input ? input->take_first_mark() : Mark{});
-    snapshot->delivery = last_delivery_;
+    snapshot->delivery.set(last_delivery_);
     first_ = Mark{std::move(snapshot), 0};
     return absl::OkStatus();
   }
-  mark.snapshot->delivery = last_delivery_;
+  mark.snapshot->delivery.set(last_delivery_);
   Decoder own(mark.snapshot->own);
   const std::size_t delivered = own.count(2);
   std::vector<Scripted> script;
@@ -429,7 +429,7 @@ void SegmentPipe::deliver(Slot& slot) {
                                std::memory_order_release);
   }
   last_delivery_ = delivery;
-  snapshot->delivery = std::move(delivery);
+  snapshot->delivery.set(std::move(delivery));
   slot.item.mark = Mark{std::move(snapshot), 0};
   claim->delivered = true;
   while (!open_claims_.empty() && open_claims_.front().delivered) {

@@ -177,7 +177,7 @@ class PipeSnapshot final : public SnapshotWriter {
   }
   Ref<const Snapshot> finish() {
     snapshot_->own = std::move(own).take();
-    snapshot_->opening = pipe_.last_opening_;
+    snapshot_->opening.set(pipe_.last_opening_);
     return std::move(snapshot_);
   }
 
@@ -215,7 +215,7 @@ Status SequencerPipe::start(const SequencerContext& context,
     restored_opened_ = mark.snapshot->opened;
     restored_openings_.assign(mark.snapshot->openings.begin(),
                               mark.snapshot->openings.end());
-    mark.snapshot->opening = last_opening_;
+    mark.snapshot->opening.set(last_opening_);
     PS_RETURN_IF_ERROR(op_->restore(*state_, decoder));
     PS_RETURN_IF_ERROR(
         decoder.status(absl::StrCat("state of ", stage_->label)));

@@ -34,11 +34,10 @@ std::vector<std::pair<std::int64_t, std::int64_t>> deliveries_from(
 
 std::vector<Mark> openings_from(const Snapshot& s) {
   std::vector<Mark> out;
-  if (s.opening) {
-    const Opening* o = s.opening->next.load(std::memory_order_acquire);
-    for (; o != nullptr; o = o->next.load(std::memory_order_acquire)) {
-      out.push_back(o->first);
-    }
+  const Opening* o = s.opening.get();  // stands before the first
+  while (o != nullptr) {
+    o = o->next.load(std::memory_order_acquire);
+    if (o != nullptr) out.push_back(o->first);
   }
   for (std::size_t i = out.size(); i < s.openings.size(); ++i) {
     out.push_back(s.openings[i]);
