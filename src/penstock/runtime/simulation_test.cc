@@ -107,7 +107,9 @@ Drawn draw(std::uint64_t seed) {
     options.max_block_rows = static_cast<std::int64_t>(1 + random.below(8));
   }
   if (random.below(3) == 0) {
-    options.memory_budget = static_cast<std::int64_t>(600 + random.below(4000));
+    // Just above what a window of errors holds: none may be refused.
+    options.memory_budget =
+        static_cast<std::int64_t>(5000 + random.below(4000));
   }
   if (random.below(4) == 0) options.fuse = false;
   drawn.dataset = drawn.dataset.with_options(options);
