@@ -1,0 +1,315 @@
+#include "penstock/formats/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr char kQuote = '"';
+
+/// Where the record that begins at `at` ends: at its '\n', or npos.
+std::size_t record_end(std::string_view bytes, std::size_t at, bool quotes) {
+  if (!quotes) return bytes.find('\n', at);
+  // A newline ends the record unless an odd number of quotes precede it.
+  std::size_t from = at;
+  bool open = false;
+  for (;;) {
+    const std::size_t newline = bytes.find('\n', from);
+    const std::size_t end =
+        newline == std::string_view::npos ? bytes.size() : newline;
+    const char* p = bytes.data() + from;
+    const char* const stop = bytes.data() + end;
+    while (p < stop) {
+      p = static_cast<const char*>(
+          std::memchr(p, kQuote, static_cast<std::size_t>(stop - p)));
+      if (p == nullptr) break;
+      open = !open;
+      ++p;
+    }
+    if (newline == std::string_view::npos) return newline;
+    if (!open) return newline;
+    from = newline + 1;
+  }
+}
+
+template <class T>
+bool parse_number(std::string_view text, T& out) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  const auto result =
+      std::from_chars(text.data(), text.data() + text.size(), out);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size() &&
+         !text.empty();
+}
+
+bool parse_bool(std::string_view text, bool& out) {
+  if (text == "1" || text == "true" || text == "True" || text == "TRUE") {
+    out = true;
+    return true;
+  }
+  out = false;
+  return text == "0" || text == "false" || text == "False" || text == "FALSE";
+}
+
+template <class T>
+bool parse_into(std::string_view text, Tensor& column, std::size_t row) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return parse_bool(text, column.mutable_as<bool>()[row]);
+  } else {
+    return parse_number(text, column.mutable_as<T>()[row]);
+  }
+}
+
+bool parse_value(std::string_view text, Tensor& column, std::size_t row) {
+  switch (column.dtype()) {
+    case DType::kInt32: return parse_into<std::int32_t>(text, column, row);
+    case DType::kInt64: return parse_into<std::int64_t>(text, column, row);
+    case DType::kFloat32: return parse_into<float>(text, column, row);
+    case DType::kFloat64: return parse_into<double>(text, column, row);
+    default: return parse_into<bool>(text, column, row);
+  }
+}
+
+}  // namespace
+
+void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
+  const std::size_t size = in.bytes.size();
+  std::size_t at = 0;
+  std::int64_t payload = 0;
+  bool header = header_ && in.offset == 0;
+  while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
+         payload < in.max_payload && at < size) {
+    const std::size_t newline = record_end(in.bytes, at, format_.quotes);
+    if (newline == std::string_view::npos && !in.at_end) break;
+    std::size_t end = newline == std::string_view::npos ? size : newline;
+    const std::size_t next = newline == std::string_view::npos ? size : end + 1;
+    if (end > at && in.bytes[end - 1] == '\r') --end;
+    if (header || end == at) {
+      header = false;
+      at = next;
+      continue;
+    }
+    payload += static_cast<std::int64_t>(end - at) + 1;
+    out.rows.push_back({at, end - at, next, {}});
+    at = next;
+  }
+  if (in.offset == 0 && out.rows.empty() && !in.at_end) return;
+  out.consumed = at;
+}
+
+Status split_fields(std::string_view record, const CsvFormat& format,
+                    std::vector<std::string_view>& fields,
+                    std::string& scratch) {
+  fields.clear();
+  scratch.clear();
+  // Fields without doubled quotes are views; room for the others is taken at
+  // once, and on the heap, so that views into it stay when it is moved.
+  scratch.reserve(std::max<std::size_t>(record.size(), 64));
+  std::size_t at = 0;
+  for (;;) {
+    if (format.quotes && at < record.size() && record[at] == kQuote) {
+      const std::size_t first = at + 1;
+      const std::size_t kept = scratch.size();
+      std::size_t from = first;
+      bool doubled = false;
+      std::size_t quote = 0;
+      for (;;) {
+        quote = record.find(kQuote, from);
+        if (quote == std::string_view::npos) {
+          return invalid_argument("field ", fields.size(),
+                                  " begins with a quote that never ends");
+        }
+        if (quote + 1 < record.size() && record[quote + 1] == kQuote) {
+          scratch.append(record, from, quote + 1 - from);
+          from = quote + 2;
+          doubled = true;
+          continue;
+        }
+        break;
+      }
+      if (doubled) {
+        scratch.append(record, from, quote - from);
+        fields.emplace_back(scratch.data() + kept, scratch.size() - kept);
+      } else {
+        fields.push_back(record.substr(first, quote - first));
+      }
+      at = quote + 1;
+      if (at < record.size() && record[at] != format.delimiter) {
+        return invalid_argument("field ", fields.size() - 1,
+                                " has bytes behind its closing quote");
+      }
+    } else {
+      std::size_t end = record.find(format.delimiter, at);
+      if (end == std::string_view::npos) end = record.size();
+      const std::string_view field = record.substr(at, end - at);
+      if (format.quotes &&
+          field.find(kQuote) != std::string_view::npos) {
+        return invalid_argument("field ", fields.size(),
+                                " has a quote but does not begin with one");
+      }
+      fields.push_back(field);
+      at = end;
+    }
+    if (at >= record.size()) return absl::OkStatus();
+    ++at;  // the delimiter
+    if (at == record.size()) {
+      fields.emplace_back();
+      return absl::OkStatus();
+    }
+  }
+}
+
+StatusOr<std::shared_ptr<const CsvParser>> CsvParser::make(
+    std::vector<CsvColumn> columns, std::int64_t fields, CsvFormat format) {
+  if (columns.empty()) {
+    return invalid_argument("columns must be given, got none");
+  }
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    CsvColumn& c = columns[i];
+    if (c.index < 0) c.index = static_cast<std::int64_t>(i);
+    switch (c.dtype) {
+      case DType::kInt32:
+      case DType::kInt64:
+      case DType::kFloat32:
+      case DType::kFloat64:
+      case DType::kBool:
+      case DType::kString: break;
+      default:
+        return invalid_argument("column '", c.name, "' must be int32, int64, "
+                                "float32, float64, bool or string, got ",
+                                to_absl(dtype_name(c.dtype)));
+    }
+    if (c.default_value.defined() && (c.default_value.dtype() != c.dtype ||
+                                      c.default_value.rank() != 0)) {
+      return invalid_argument("column '", c.name, "' must have a default_value "
+                              "that is a scalar of ",
+                              to_absl(dtype_name(c.dtype)), ", got ",
+                              Spec::of(c.default_value).to_string());
+    }
+    if (c.index >= fields) {
+      return invalid_argument("column '", c.name, "' must be one of the ",
+                              fields, " fields, got ", c.index);
+    }
+    names.push_back(c.name);
+  }
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end());
+      twice != names.end()) {
+    return invalid_argument("column '", to_absl(*twice), "' is given twice");
+  }
+  std::shared_ptr<CsvParser> parser(new CsvParser);
+  parser->columns_ = std::move(columns);
+  parser->fields_ = fields;
+  parser->format_ = std::move(format);
+  return parser;
+}
+
+Spec CsvParser::spec() const {
+  std::vector<std::pair<std::string, Spec>> items;
+  for (const CsvColumn& c : columns_) {
+    items.emplace_back(c.name, Spec::tensor(c.dtype, PartialShape(Shape{})));
+  }
+  return Spec::dict(items);
+}
+
+Status CsvParser::parse(
+    std::span<const std::string_view> records,
+    std::span<const std::int64_t> skip, std::vector<Tensor>& out,
+    std::vector<std::pair<std::int64_t, Status>>& failed) const {
+  const auto n = static_cast<std::int64_t>(records.size());
+  out.assign(columns_.size(), {});
+  std::vector<std::vector<std::string_view>> strings(columns_.size());
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].dtype == DType::kString) {
+      strings[c].resize(records.size());
+      continue;
+    }
+    PS_ASSIGN_OR_RETURN(out[c], Tensor::allocate(columns_[c].dtype, Shape{n}));
+    std::memset(out[c].mutable_data(), 0,
+                records.size() * dtype_size(columns_[c].dtype));
+  }
+  std::vector<std::string_view> fields;
+  std::vector<std::string> scratches;  // of records with doubled quotes
+  std::string scratch;
+  std::size_t skipped = 0;
+  scratches.reserve(records.size());
+  for (std::size_t row = 0; row < records.size(); ++row) {
+    if (skipped < skip.size() &&
+        skip[skipped] == static_cast<std::int64_t>(row)) {
+      ++skipped;
+      continue;
+    }
+    Status status = split_fields(records[row], format_, fields, scratch);
+    if (status.ok() && static_cast<std::int64_t>(fields.size()) != fields_) {
+      status = invalid_argument("must have ", fields_, " fields, got ",
+                                fields.size());
+    }
+    for (std::size_t c = 0; c < columns_.size() && status.ok(); ++c) {
+      const CsvColumn& column = columns_[c];
+      const std::string_view field =
+          fields[static_cast<std::size_t>(column.index)];
+      const bool absent =
+          field.empty() || (!format_.na_value.empty() &&
+                            field == format_.na_value);
+      if (column.dtype == DType::kString) {
+        if (absent && column.default_value.defined()) {
+          strings[c][row] = column.default_value.str();
+        } else if (absent && !field.empty()) {
+          strings[c][row] = {};
+        } else {
+          strings[c][row] = field;
+        }
+        continue;
+      }
+      if (absent) {
+        if (!column.default_value.defined()) {
+          status = invalid_argument("column '", column.name,
+                                    "' is missing and has no default_value");
+          break;
+        }
+        const std::size_t width = dtype_size(column.dtype);
+        std::memcpy(out[c].mutable_data() + row * width,
+                    column.default_value.data(), width);
+      } else if (!parse_value(field, out[c], row)) {
+        status = invalid_argument(
+            "column '", column.name, "' must be ",
+            to_absl(dtype_name(column.dtype)), ", got '",
+            to_absl(field.substr(0, 40)), "'");
+      }
+    }
+    if (!status.ok()) {
+      failed.emplace_back(static_cast<std::int64_t>(row), std::move(status));
+    }
+    if (!scratch.empty()) {
+      scratches.push_back(std::move(scratch));
+      scratch = {};
+    }
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].dtype != DType::kString) continue;
+    PS_ASSIGN_OR_RETURN(out[c], Tensor::strings(strings[c], Shape{n}));
+  }
+  return absl::OkStatus();
+}
+
+DType infer_dtype(std::span<const std::string> values) {
+  bool any = false;
+  bool ints = true;
+  bool floats = true;
+  for (const std::string& v : values) {
+    if (v.empty()) continue;
+    any = true;
+    std::int64_t i = 0;
+    double d = 0;
+    ints = ints && parse_number(v, i);
+    floats = floats && parse_number(v, d);
+  }
+  if (!any) return DType::kString;
+  return ints ? DType::kInt64 : floats ? DType::kFloat32 : DType::kString;
+}
+
+}  // namespace penstock

@@ -1,0 +1,77 @@
+// CSV (RFC 4180): records, fields, typed columns. Input is hostile.
+//
+// A field in quotes may hold delimiters, line ends and doubled quotes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/formats/splitter.h"
+#include "penstock/memory/spec.h"
+#include "penstock/memory/tensor.h"
+
+namespace penstock {
+
+struct CsvFormat {
+  char delimiter = ',';
+  bool quotes = true;  // '"' around fields
+  /// A field of these bytes counts as missing, as an empty one does.
+  std::string na_value = "";
+};
+
+/// Records of CSV: lines, but for line ends in quotes. Empty lines are none.
+class CsvSplitter final : public Splitter {
+ public:
+  CsvSplitter(CsvFormat format, bool header)
+      : format_(std::move(format)), header_(header) {}
+  void split(const SplitInput& in, SplitOutput& out) const override;
+
+ private:
+  const CsvFormat format_;
+  const bool header_;
+};
+
+/// The fields of a record; what had to be changed lies in `scratch`.
+/// InvalidArgument for quotes where none can be.
+Status split_fields(std::string_view record, const CsvFormat& format,
+                    std::vector<std::string_view>& fields,
+                    std::string& scratch);
+
+struct CsvColumn {
+  std::string name;
+  /// int32, int64, float32, float64, bool or string.
+  DType dtype = DType::kString;
+  /// For a missing field, a scalar of `dtype`; without one it is an error.
+  Tensor default_value = {};
+  /// Place among the fields; -1: the place in the list of columns.
+  std::int64_t index = -1;
+};
+
+/// Parses many records into one tensor per column.
+class CsvParser {
+ public:
+  /// `fields` is how many fields a record must have.
+  static StatusOr<std::shared_ptr<const CsvParser>> make(
+      std::vector<CsvColumn> columns, std::int64_t fields, CsvFormat format);
+  const std::vector<CsvColumn>& columns() const { return columns_; }
+  /// A dict of scalars.
+  Spec spec() const;
+  /// As ExampleParser::parse().
+  Status parse(std::span<const std::string_view> records,
+               std::span<const std::int64_t> skip, std::vector<Tensor>& out,
+               std::vector<std::pair<std::int64_t, Status>>& failed) const;
+
+ private:
+  CsvParser() = default;
+  std::vector<CsvColumn> columns_;
+  std::int64_t fields_ = 0;
+  CsvFormat format_;
+};
+
+/// The narrowest of int64, float32 and string that all `values` can be; empty
+/// ones do not count.
+DType infer_dtype(std::span<const std::string> values);
+
+}  // namespace penstock

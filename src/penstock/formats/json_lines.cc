@@ -1,0 +1,289 @@
+#include "penstock/formats/json_lines.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_split.h"
+
+namespace penstock {
+namespace {
+
+using simdjson::ondemand::json_type;
+using simdjson::ondemand::object;
+using simdjson::ondemand::value;
+
+struct Column {
+  std::vector<std::int64_t> ints;
+  std::vector<double> doubles;
+  std::vector<float> floats;
+  std::string text;  // strings, one after the other
+  std::vector<std::int64_t> ends;
+  std::vector<std::uint8_t> bools;
+  std::vector<std::int64_t> splits{0};
+
+  std::int64_t size(DType t) const {
+    switch (t) {
+      case DType::kInt64: return static_cast<std::int64_t>(ints.size());
+      case DType::kFloat32: return static_cast<std::int64_t>(floats.size());
+      case DType::kFloat64: return static_cast<std::int64_t>(doubles.size());
+      case DType::kBool: return static_cast<std::int64_t>(bools.size());
+      default: return static_cast<std::int64_t>(ends.size());
+    }
+  }
+  void resize(DType t, std::int64_t to) {
+    const auto n = static_cast<std::size_t>(to);
+    if (t == DType::kInt64) ints.resize(n);
+    if (t == DType::kFloat32) floats.resize(n);
+    if (t == DType::kFloat64) doubles.resize(n);
+    if (t == DType::kBool) bools.resize(n);
+    if (t == DType::kString) {
+      if (n < ends.size()) text.resize(n == 0 ? 0 : static_cast<std::size_t>(ends[n - 1]));
+      ends.resize(n, static_cast<std::int64_t>(text.size()));
+    }
+  }
+  void add_string(std::string_view s) {
+    text.append(s);
+    ends.push_back(static_cast<std::int64_t>(text.size()));
+  }
+};
+
+bool append(value v, DType dtype, Column& to) {
+  switch (dtype) {
+    case DType::kInt64: {
+      std::int64_t i = 0;
+      if (v.get_int64().get(i) != simdjson::SUCCESS) return false;
+      to.ints.push_back(i);
+      return true;
+    }
+    case DType::kFloat32:
+    case DType::kFloat64: {
+      double d = 0;
+      if (v.get_double().get(d) != simdjson::SUCCESS) return false;
+      if (dtype == DType::kFloat32) {
+        to.floats.push_back(static_cast<float>(d));
+      } else {
+        to.doubles.push_back(d);
+      }
+      return true;
+    }
+    case DType::kBool: {
+      bool b = false;
+      if (v.get_bool().get(b) != simdjson::SUCCESS) return false;
+      to.bools.push_back(b ? 1 : 0);
+      return true;
+    }
+    default: {
+      std::string_view s;
+      if (v.get_string().get(s) != simdjson::SUCCESS) return false;
+      to.add_string(s);
+      return true;
+    }
+  }
+}
+
+void append_default(const JsonField& field, Column& to) {
+  const Tensor& d = field.default_value;
+  switch (field.dtype) {
+    case DType::kInt64: to.ints.push_back(d.value<std::int64_t>()); break;
+    case DType::kFloat32: to.floats.push_back(d.value<float>()); break;
+    case DType::kFloat64: to.doubles.push_back(d.value<double>()); break;
+    case DType::kBool: to.bools.push_back(d.value<bool>() ? 1 : 0); break;
+    default: to.add_string(d.str());
+  }
+}
+
+Status wrong(const JsonField& field) {
+  return invalid_argument("field '", field.name, "' must be ",
+                          field.list ? "a list of " : "",
+                          to_absl(dtype_name(field.dtype)));
+}
+
+Status malformed(simdjson::error_code code) {
+  return absl::DataLossError(
+      absl::StrCat("not a JSON object: ", simdjson::error_message(code)));
+}
+
+/// Adds the value of `field` at `path` under `root`.
+Status add_field(object& root, const JsonField& field,
+                 const std::vector<std::string>& path, Column& to) {
+  value v;
+  simdjson::error_code code =
+      root.find_field_unordered(path[0]).get(v);
+  for (std::size_t i = 1; i < path.size() && code == simdjson::SUCCESS; ++i) {
+    object inner;
+    code = v.get_object().get(inner);
+    if (code == simdjson::SUCCESS) {
+      code = inner.find_field_unordered(path[i]).get(v);
+    }
+  }
+  bool absent = code == simdjson::NO_SUCH_FIELD;
+  if (code != simdjson::SUCCESS && !absent) {
+    return code == simdjson::INCORRECT_TYPE ? wrong(field) : malformed(code);
+  }
+  if (!absent) {
+    json_type type{};
+    if (const auto error = v.type().get(type); error != simdjson::SUCCESS) {
+      return malformed(error);
+    }
+    if (type == json_type::null) absent = true;
+  }
+  if (absent) {
+    if (field.list) return absl::OkStatus();
+    if (!field.default_value.defined()) {
+      return invalid_argument("field '", field.name,
+                              "' is missing and has no default_value");
+    }
+    append_default(field, to);
+    return absl::OkStatus();
+  }
+  if (!field.list) {
+    return append(v, field.dtype, to) ? absl::OkStatus() : wrong(field);
+  }
+  simdjson::ondemand::array list;
+  if (v.get_array().get(list) != simdjson::SUCCESS) return wrong(field);
+  for (auto item : list) {
+    value one;
+    if (const auto error = item.get(one); error != simdjson::SUCCESS) {
+      return malformed(error);
+    }
+    if (!append(one, field.dtype, to)) return wrong(field);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<Tensor> finish(const Column& from, DType dtype) {
+  const std::int64_t n = from.size(dtype);
+  const auto rows = static_cast<std::size_t>(n);
+  if (dtype == DType::kString) {
+    Ref<Buffer> offsets =
+        Buffer::allocate((rows + 1) * sizeof(std::int64_t));
+    Ref<Buffer> bytes = Buffer::allocate(from.text.size());
+    if (!offsets || !bytes) {
+      return absl::ResourceExhaustedError("no memory for strings");
+    }
+    auto* to = reinterpret_cast<std::int64_t*>(offsets->data());
+    to[0] = 0;
+    if (rows > 0) std::memcpy(to + 1, from.ends.data(), rows * sizeof(*to));
+    if (!from.text.empty()) {
+      std::memcpy(bytes->data(), from.text.data(), from.text.size());
+    }
+    return Tensor::strings_from(std::move(offsets), std::move(bytes), Shape{n});
+  }
+  PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(dtype, Shape{n}));
+  const void* data = dtype == DType::kInt64     ? static_cast<const void*>(from.ints.data())
+                     : dtype == DType::kFloat32 ? static_cast<const void*>(from.floats.data())
+                     : dtype == DType::kFloat64 ? static_cast<const void*>(from.doubles.data())
+                                                : static_cast<const void*>(from.bools.data());
+  if (rows > 0) std::memcpy(out.mutable_data(), data, rows * dtype_size(dtype));
+  return out;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
+    std::vector<JsonField> fields) {
+  std::shared_ptr<JsonParser> parser(new JsonParser);
+  std::vector<std::string_view> names;
+  for (const JsonField& field : fields) {
+    if (field.name.empty()) {
+      return invalid_argument("a field must have a name, got ''");
+    }
+    switch (field.dtype) {
+      case DType::kInt64:
+      case DType::kFloat32:
+      case DType::kFloat64:
+      case DType::kBool:
+      case DType::kString: break;
+      default:
+        return invalid_argument("field '", field.name, "' must be int64, "
+                                "float32, float64, bool or string, got ",
+                                to_absl(dtype_name(field.dtype)));
+    }
+    const Tensor& d = field.default_value;
+    if (d.defined() && (d.dtype() != field.dtype || d.rank() != 0)) {
+      return invalid_argument("field '", field.name, "' must have a "
+                              "default_value that is a scalar of ",
+                              to_absl(dtype_name(field.dtype)));
+    }
+    parser->paths_.push_back(
+        field.key.empty()
+            ? std::vector<std::string>{field.name}
+            : std::vector<std::string>(absl::StrSplit(field.key, '.')));
+    names.push_back(field.name);
+  }
+  if (fields.empty()) return invalid_argument("fields must be given, got none");
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end());
+      twice != names.end()) {
+    return invalid_argument("field '", to_absl(*twice), "' is given twice");
+  }
+  parser->fields_ = std::move(fields);
+  return parser;
+}
+
+Spec JsonParser::spec() const {
+  std::vector<std::pair<std::string, Spec>> items;
+  for (const JsonField& f : fields_) {
+    items.emplace_back(
+        f.name, Spec::tensor(f.dtype, f.list ? PartialShape{kUnknownDim}
+                                             : PartialShape(Shape{})));
+  }
+  return Spec::dict(items);
+}
+
+Status JsonParser::parse(
+    std::span<const std::string_view> records,
+    std::span<const std::int64_t> skip, std::vector<Values>& out,
+    std::vector<std::pair<std::int64_t, Status>>& failed) const {
+  thread_local simdjson::ondemand::parser parser;
+  std::vector<Column> columns(fields_.size());
+  std::string padded;
+  std::size_t skipped = 0;
+  for (std::size_t row = 0; row < records.size(); ++row) {
+    const bool left_out = skipped < skip.size() &&
+                          skip[skipped] == static_cast<std::int64_t>(row);
+    if (left_out) ++skipped;
+    Status status;
+    if (!left_out) {
+      // The parser reads beyond the end: what follows must be memory of ours.
+      padded.reserve(records[row].size() + simdjson::SIMDJSON_PADDING);
+      padded.assign(records[row]);
+      simdjson::ondemand::document document;
+      object root;
+      auto code = parser
+                      .iterate(padded.data(), padded.size(),
+                               padded.size() + simdjson::SIMDJSON_PADDING)
+                      .get(document);
+      if (code == simdjson::SUCCESS) code = document.get_object().get(root);
+      if (code != simdjson::SUCCESS) status = malformed(code);
+      for (std::size_t f = 0; f < fields_.size() && status.ok(); ++f) {
+        status = add_field(root, fields_[f], paths_[f], columns[f]);
+      }
+      if (!status.ok()) {
+        failed.emplace_back(static_cast<std::int64_t>(row), status);
+      }
+    }
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      const JsonField& field = fields_[f];
+      Column& c = columns[f];
+      if (left_out || !status.ok()) {
+        const auto rows = static_cast<std::int64_t>(row);
+        c.resize(field.dtype, field.list ? c.splits.back() : rows);
+        if (!field.list) c.resize(field.dtype, rows + 1);
+      }
+      if (field.list) c.splits.push_back(c.size(field.dtype));
+    }
+  }
+  out.clear();
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    Values values;
+    PS_ASSIGN_OR_RETURN(values.values, finish(columns[f], fields_[f].dtype));
+    if (fields_[f].list) values.splits = std::move(columns[f].splits);
+    out.push_back(std::move(values));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,300 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "penstock/formats/csv.h"
+#include "penstock/formats/json_lines.h"
+#include "penstock/formats/lines.h"
+#include "penstock/formats/npy.h"
+#include "penstock/formats/tar.h"
+#include "tests/support/tar_builder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TarBuilder;
+
+/// Records as a reader would cut them that gets `step` bytes at a time; errors
+/// as "!message".
+std::vector<std::string> cut(const Splitter& splitter, std::string_view bytes,
+                             std::size_t step, std::int64_t max_rows = 2) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  std::size_t end = std::min(step, bytes.size());
+  SplitOutput found;
+  for (int guard = 0; guard < 100'000; ++guard) {
+    SplitInput in;
+    in.bytes = bytes.substr(begin, end - begin);
+    in.offset = static_cast<std::int64_t>(begin);
+    in.record = static_cast<std::int64_t>(out.size());
+    in.at_end = end == bytes.size();
+    in.max_rows = max_rows;
+    in.max_payload = 1 << 20;
+    in.max_record_bytes = 1 << 20;
+    found.clear();
+    splitter.split(in, found);
+    for (const SplitRow& row : found.rows) {
+      out.push_back(row.error.ok()
+                        ? std::string(in.bytes.substr(row.begin, row.size))
+                        : "!" + std::string(to_std(row.error.message())));
+    }
+    begin += found.consumed;
+    if (found.stop || (in.at_end && begin == end)) return out;
+    if (found.rows.empty() && found.consumed == 0) {
+      if (in.at_end) return {"stuck"};
+      end = std::min(end + step, bytes.size());
+    }
+  }
+  return {"endless"};
+}
+
+TEST(Lines, EndAtNewlinesOfBothKindsAndAtTheEnd) {
+  const LineSplitter lines;
+  for (const std::size_t step : {1u, 2u, 100u}) {
+    EXPECT_THAT(cut(lines, "a\nbc\r\n\nlast", step),
+                ElementsAre("a", "bc", "", "last"));
+    EXPECT_THAT(cut(lines, "a\n", step), ElementsAre("a"));
+    EXPECT_THAT(cut(lines, "\n", step), ElementsAre(""));
+    EXPECT_THAT(cut(lines, "", step), IsEmpty());
+    EXPECT_THAT(cut(lines, "a\rb\n", step), ElementsAre("a\rb"));
+    EXPECT_THAT(cut(LineSplitter(2), "h\nh\na\nb", step), ElementsAre("a", "b"));
+    EXPECT_THAT(cut(LineSplitter(5), "h\nh\n", step), IsEmpty());
+  }
+}
+
+TEST(FixedLength, LeavesOutHeaderAndFooter) {
+  for (const std::size_t step : {1u, 3u, 100u}) {
+    EXPECT_THAT(cut(FixedSplitter(2, 0, 0), "aabbcc", step),
+                ElementsAre("aa", "bb", "cc"));
+    EXPECT_THAT(cut(FixedSplitter(2, 3, 1), "HHHaabbF", step),
+                ElementsAre("aa", "bb"));
+    EXPECT_THAT(cut(FixedSplitter(2, 0, 0), "aab", step),
+                ElementsAre("aa", HasSubstr("record 1 at byte 2: truncated")));
+    EXPECT_THAT(cut(FixedSplitter(2, 4, 0), "HH", step),
+                ElementsAre(HasSubstr("the header has 4 bytes, the file 2")));
+    EXPECT_THAT(cut(FixedSplitter(2, 1, 0), "H", step), IsEmpty());
+  }
+}
+
+TEST(Csv, RecordsMayHoldLineEndsInQuotes) {
+  const CsvSplitter with_header({}, true);
+  for (const std::size_t step : {1u, 4u, 100u}) {
+    EXPECT_THAT(cut(with_header, "h1,h2\na,b\n\"c\nc\",d\r\n\n\"e\"\"\n\",f",
+                    step),
+                ElementsAre("a,b", "\"c\nc\",d", "\"e\"\"\n\",f"));
+    EXPECT_THAT(cut(CsvSplitter({',', false, ""}, false), "a\"\nb\n", step),
+                ElementsAre("a\"", "b"));
+  }
+}
+
+std::vector<std::string> fields(std::string_view record, CsvFormat format = {}) {
+  std::vector<std::string_view> out;
+  std::string scratch;
+  const Status status = split_fields(record, format, out, scratch);
+  if (!status.ok()) return {"!" + std::string(to_std(status.message()))};
+  return {out.begin(), out.end()};
+}
+
+TEST(Csv, FieldsFollowTheRfc) {
+  EXPECT_THAT(fields("a,b,c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(fields(",,"), ElementsAre("", "", ""));
+  EXPECT_THAT(fields("a"), ElementsAre("a"));
+  EXPECT_THAT(fields("\"a,b\",\"\",\"say \"\"hi\"\"\""),
+              ElementsAre("a,b", "", "say \"hi\""));
+  EXPECT_THAT(fields("\"\"\"\",\"\"\"\"\"\""), ElementsAre("\"", "\"\""));
+  EXPECT_THAT(fields("a\tb", {'\t', true, ""}), ElementsAre("a", "b"));
+  EXPECT_THAT(fields("\"a"), ElementsAre(HasSubstr("never ends")));
+  EXPECT_THAT(fields("\"a\"b"), ElementsAre(HasSubstr("behind its closing")));
+  EXPECT_THAT(fields("a\"b"), ElementsAre(HasSubstr("does not begin with")));
+}
+
+TEST(Csv, ParsesTypedColumnsWithDefaults) {
+  const auto parser =
+      CsvParser::make({{"i", DType::kInt64, Tensor::scalar(std::int64_t{-1})},
+                       {"f", DType::kFloat32},
+                       {"s", DType::kString},
+                       {"b", DType::kBool}},
+                      4, {',', true, "NA"})
+          .value();
+  const std::vector<std::string_view> records{
+      "1,2.5,x,true", ",-1e3,\"q\"\"q\",0", "NA,+7,,1", "x,1,y,1",
+      "1,,y,1", "1,2", "3,3,z,maybe"};
+  std::vector<Tensor> columns;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, columns, failed).ok());
+  EXPECT_THAT(columns[0].as<std::int64_t>().subspan(0, 3),
+              ElementsAre(1, -1, -1));
+  EXPECT_THAT(columns[1].as<float>().subspan(0, 3), ElementsAre(2.5f, -1e3f, 7));
+  EXPECT_EQ(columns[2].str(0), "x");
+  EXPECT_EQ(columns[2].str(1), "q\"q");
+  EXPECT_EQ(columns[2].str(2), "");
+  EXPECT_THAT(columns[3].as<bool>().subspan(0, 3),
+              ElementsAre(true, false, true));
+  ASSERT_EQ(failed.size(), 4u);
+  EXPECT_EQ(failed[0].first, 3);
+  EXPECT_EQ(to_std(failed[0].second.message()),
+            "column 'i' must be int64, got 'x'");
+  EXPECT_EQ(to_std(failed[1].second.message()),
+            "column 'f' is missing and has no default_value");
+  EXPECT_EQ(to_std(failed[2].second.message()), "must have 4 fields, got 2");
+  EXPECT_EQ(to_std(failed[3].second.message()),
+            "column 'b' must be bool, got 'maybe'");
+}
+
+TEST(Csv, TellsDTypesByValues) {
+  const std::vector<std::string> ints{"1", "", "-3"};
+  const std::vector<std::string> floats{"1", "2.5"};
+  const std::vector<std::string> mixed{"1", "x"};
+  EXPECT_EQ(infer_dtype(ints), DType::kInt64);
+  EXPECT_EQ(infer_dtype(floats), DType::kFloat32);
+  EXPECT_EQ(infer_dtype(mixed), DType::kString);
+  EXPECT_EQ(infer_dtype({}), DType::kString);
+}
+
+TEST(Json, ReadsFieldsListsAndNestedKeys) {
+  JsonField deep{"deep", DType::kFloat64};
+  deep.key = "a.b";
+  const auto parser =
+      JsonParser::make({{"i", DType::kInt64},
+                        {"s", DType::kString, false, Tensor::string("none")},
+                        {"l", DType::kFloat32, true},
+                        {"t", DType::kBool, false, Tensor::scalar(false)},
+                        deep})
+          .value();
+  const std::vector<std::string_view> records{
+      R"({"i": 1, "s": "x\u00e9\n", "l": [1, 2.5], "t": true, "a": {"b": 2}})",
+      R"({"a": {"c": 0, "b": -1.5}, "l": [], "i": -5, "s": null})",
+      R"({"i": "1", "a": {"b": 1}})",
+      R"({"a": {"b": 1}})",
+      R"(not json)",
+      R"({"i": 3, "l": ["x"], "a": {"b": 1}})",
+      R"({"i": 4, "a": {"b": 9}})"};
+  std::vector<JsonParser::Values> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  ASSERT_EQ(out[0].values.num_elements(), 7);
+  EXPECT_EQ(out[0].values.as<std::int64_t>()[1], -5);
+  EXPECT_EQ(out[0].values.as<std::int64_t>()[6], 4);
+  EXPECT_EQ(out[1].values.str(0), "x\xc3\xa9\n");
+  EXPECT_EQ(out[1].values.str(1), "none");
+  EXPECT_EQ(out[1].values.str(6), "none");
+  EXPECT_THAT(out[2].values.as<float>(), ElementsAre(1, 2.5f));
+  EXPECT_THAT(out[2].splits, ElementsAre(0, 2, 2, 2, 2, 2, 2, 2));
+  EXPECT_EQ(out[4].values.as<double>()[1], -1.5);
+  std::vector<std::string> messages;
+  for (const auto& [row, status] : failed) {
+    messages.push_back(std::to_string(row) + " " +
+                       std::string(to_std(status.message())));
+  }
+  EXPECT_THAT(messages,
+              ElementsAre("2 field 'i' must be int64",
+                          "3 field 'i' is missing and has no default_value",
+                          HasSubstr("4 not a JSON object"),
+                          "5 field 'l' must be a list of float32"));
+}
+
+TEST(Tar, GroupsFilesByKey) {
+  TarBuilder tar;
+  tar.directory("d/");
+  tar.file("d/1.jpg", "JPEG").file("d/1.json", "{}").file("d/2.jpg", "J2");
+  tar.file("d/2.seg.png", std::string(1000, 'p'));
+  tar.file(std::string(150, 'n') + ".jpg", "long name");
+  const std::string bytes = tar.finish();
+  for (const std::size_t step : {512u, 700u, 100'000u}) {
+    const auto samples = cut(TarSplitter(), bytes, step);
+    ASSERT_EQ(samples.size(), 3u);
+    std::vector<TarFile> files;
+    ASSERT_TRUE(read_tar(samples[0], files).ok());
+    ASSERT_EQ(files.size(), 2u);
+    EXPECT_EQ(files[0].name, "d/1.jpg");
+    EXPECT_EQ(samples[0].substr(files[1].begin, files[1].size), "{}");
+    ASSERT_TRUE(read_tar(samples[1], files).ok());
+    EXPECT_EQ(files[1].name, "d/2.seg.png");
+    EXPECT_EQ(files[1].size, 1000u);
+    ASSERT_TRUE(read_tar(samples[2], files).ok());
+    EXPECT_EQ(files[0].name.size(), 154u);
+  }
+}
+
+TEST(Tar, CutAnywhereGivesWholeSamplesAndThenSaysSo) {
+  TarBuilder tar;
+  tar.file("a.x", "1").file("b.x", std::string(600, '2'));
+  const std::string bytes = tar.finish();
+  for (std::size_t end = 1; end < 512 * 3 + 600; end += 100) {
+    const auto samples = cut(TarSplitter(), bytes.substr(0, end), 512);
+    ASSERT_FALSE(samples.empty()) << end;
+    // The last file may lack its padding.
+    if (end < 513 || end > 1024) {
+      EXPECT_THAT(samples.back(), HasSubstr("truncated")) << end;
+    }
+  }
+  std::string damaged = bytes;
+  damaged[1024 + 5] ^= 1;
+  EXPECT_THAT(cut(TarSplitter(), damaged, 512),
+              ElementsAre(HasSubstr("a.x"), HasSubstr("damaged header")));
+  EXPECT_THAT(cut(TarSplitter(), std::string(600, 'x'), 512),
+              ElementsAre(HasSubstr("is it a tar file?")));
+  EXPECT_THAT(cut(TarSplitter(), "", 512), IsEmpty());
+}
+
+TEST(Tar, NamesThatLeadOutAreRefused) {
+  TarBuilder tar;
+  tar.file("../a.x", "1").file("b.x", "2");
+  EXPECT_THAT(cut(TarSplitter(), tar.finish(), 100'000),
+              ElementsAre(HasSubstr("leads out of the archive"),
+                          HasSubstr("b.x")));
+}
+
+TEST(Tar, KeysEndAtTheFirstDotOfTheLastPart) {
+  std::string_view key;
+  std::string_view field;
+  split_tar_name("a.b/c.d.e", key, field);
+  EXPECT_EQ(key, "a.b/c");
+  EXPECT_EQ(field, "d.e");
+  split_tar_name("plain", key, field);
+  EXPECT_EQ(key, "plain");
+  EXPECT_EQ(field, "");
+}
+
+std::string npy(const std::string& dict) {
+  std::string header = dict;
+  header.append(128 - 10 - dict.size() - 1, ' ').push_back('\n');
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
+}
+
+TEST(Npy, HeaderTellsDTypeAndShape) {
+  const auto header = parse_npy(
+      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }"));
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->dtype, DType::kFloat32);
+  EXPECT_EQ(header->shape, (Shape{3, 4}));
+  EXPECT_EQ(header->data_offset, 128u);
+  EXPECT_EQ(header->data_bytes, 48u);
+  EXPECT_EQ(parse_npy(npy("{'descr': '|u1', 'fortran_order': False, "
+                          "'shape': (5,), }"))->shape,
+            Shape{5});
+}
+
+TEST(Npy, SaysWhatItCannotRead) {
+  const auto code = [](const std::string& bytes) {
+    return parse_npy(bytes).status().code();
+  };
+  EXPECT_EQ(code("no"), StatusCode::kDataLoss);
+  EXPECT_EQ(code(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}")),
+            StatusCode::kUnimplemented);
+  EXPECT_EQ(code(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 3)}")),
+            StatusCode::kUnimplemented);
+  EXPECT_EQ(code(npy("{'descr': [('a', '<f4')], 'shape': (3,)}")),
+            StatusCode::kUnimplemented);
+  EXPECT_EQ(code(npy("{'descr': '<f8', 'shape': (9223372036854775807, 9)}")),
+            StatusCode::kDataLoss);
+  EXPECT_EQ(code(npy("{'descr': '<f8', 'shape': (-1,)}")),
+            StatusCode::kDataLoss);
+  EXPECT_EQ(code(npy("{'descr': '<f8', 'shape': (1").substr(0, 40)),
+            StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace penstock
