@@ -20,6 +20,7 @@ case ${1:-ci} in
     asan_labels="runtime core fuzz" ;;
   soak)
     seeds=100000 sanitized_seeds=10000 timeout=36000
+    export PENSTOCK_ALL_CASES=1
     tsan_labels="unit core runtime contract pipeline fuzz"
     asan_labels=$tsan_labels ;;
   *) echo "usage: tools/test.sh ci|soak" >&2; exit 2 ;;

@@ -1,5 +1,7 @@
 #include "tests/contract/cases.h"
 
+#include <cstdlib>
+
 #include <cctype>
 
 #include "tests/support/rebuild.h"
@@ -63,6 +65,12 @@ std::vector<Case> all_cases() {
   std::vector<Case> out;
   for (const Case& c : plain_cases()) {
     out.push_back(c);
+#ifdef PENSTOCK_SANITIZED
+    // Ten times slower; soak runs them all: PENSTOCK_ALL_CASES=1.
+    if (out.size() % 4 != 0 && std::getenv("PENSTOCK_ALL_CASES") == nullptr) {
+      continue;
+    }
+#endif
     if (with_inputs_wrapped(c.example->make(), c.op, failing)) {
       out.push_back({c.op, c.example, true});
     }
