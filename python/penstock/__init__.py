@@ -86,6 +86,7 @@ from penstock._options import (
 )
 from penstock._ragged import Ragged
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
+from penstock._workers import load_failure as _load_failure
 
 __version__ = "0.1.0"
 
@@ -174,6 +175,7 @@ _penstock.set_types(
         "bfloat16_dtype": _dtypes.bfloat16_dtype,
         "dumps": _pickle.dumps,
         "from_dlpack": _np.from_dlpack,
+        "load_failure": _load_failure,
         "loads": _pickle.loads,
         "wrap_dataset": _dataset.wrap_dataset,
     }

@@ -7,11 +7,13 @@ transformations in `_transforms`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator as AbstractIterator
+from collections.abc import Callable
 from typing import Any
 
 from penstock import _arguments as check
-from penstock import _penstock, _recipe
+from penstock import _penstock
+from penstock import _recipe as recipes
+from penstock._device import DeviceDataset
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import Lowered, check_callable
 from penstock._iterator import Iterator
@@ -38,7 +40,7 @@ class Dataset(Sources, Transforms):
 
     __slots__ = ("_native", "_recipe", "_functions", "_options", "__weakref__")
     _native: Any
-    _recipe: _recipe.Recipe | None
+    _recipe: recipes.Recipe | None
     _functions: dict[int, Lowered]
     _options: tuple[Any, ...]
 
@@ -227,13 +229,29 @@ class Dataset(Sources, Transforms):
         check_callable("apply", "fn", fn)
         return fn(self)
 
+    def prefetch_to_device(
+        self, put: Callable[[Any], Any], n: int = 2
+    ) -> DeviceDataset:
+        """``put(batch)`` for every batch, `n` ahead of the step.
+
+        `put` copies to any device and returns what the step takes. It runs on
+        its own thread, so that the copy overlaps with step and pipeline. The
+        last stage: the result iterates, and resumes, like a dataset.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(4).batch(2).prefetch_to_device(lambda b: b.tolist())
+        >>> list(ds)
+        [[0, 1], [2, 3]]
+        """
+        return DeviceDataset(self, put, check.integer("prefetch_to_device", "n", n))
+
     # --- how it is built ------------------------------------------------------
 
     @classmethod
     def _make(
         cls,
         native: Any,
-        recipe: _recipe.Recipe | None,
+        recipe: recipes.Recipe | None,
         parents: tuple[Dataset, ...] = (),
         functions: tuple[Lowered, ...] = (),
         options: Any = None,
@@ -259,7 +277,7 @@ class Dataset(Sources, Transforms):
         return self
 
     def __reduce__(self) -> Any:
-        return _recipe.load, (_recipe.dump(self),)
+        return recipes.load, (recipes.dump(self),)
 
 
 def _same_types(a: Any, b: Any) -> bool:
@@ -284,4 +302,4 @@ def wrap_dataset(native: Any) -> Dataset:
     return Dataset._make(native, None)
 
 
-__all__ = ["AbstractIterator", "Dataset", "wrap_dataset"]
+__all__ = ["Dataset", "wrap_dataset"]

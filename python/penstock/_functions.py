@@ -21,6 +21,7 @@ import numpy as np
 
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._options import AUTOTUNE
 from penstock._spec import check_signature
 
 EXECUTORS = ("auto", "native", "thread", "process")
@@ -35,6 +36,17 @@ class Lowered:
     reason: str
     name: str
     stage: str = field(default="", compare=False)
+
+    def parallel_calls(self, asked: int) -> int:
+        """The cap for the engine: it must not start more than the workers take."""
+        if self.executor != "process":
+            return asked
+        if asked == AUTOTUNE:
+            # One more, so that a worker finds its next block waiting.
+            asked = self.handle.workers + 1
+        elif asked >= 1:
+            self.handle.workers = asked
+        return asked
 
     def describe(self) -> str:
         why = f" ({self.reason})" if self.reason else ""
@@ -76,6 +88,8 @@ Rung = Callable[[Any, str, str, str, Any, Any], "Lowered | str"]
 
 
 def _rungs(executor: str) -> list[Rung]:
+    if executor == "process":
+        return [_process]
     return [_native] if executor in ("auto", "native") else []
 
 
@@ -117,6 +131,22 @@ def _native(
         identity,
     )
     return Lowered(handle, "native", "traced when the first data is there", name)
+
+
+def _process(
+    fn: Any, kind: str, op: str, executor: str, input_spec: Any, signature: Any
+) -> Lowered | str:
+    """In worker processes."""
+    from penstock import _workers
+
+    if kind == "dataset":
+        raise InvalidArgumentError(f"{op}: executor must not be 'process'")
+    pickled = _workers.pickle_function(op, fn)
+    _workers.configure()
+    handle = _penstock.process_function(
+        pickled, kind, signature, function_identity(fn), _workers.default_workers()
+    )
+    return Lowered(handle, "process", "", function_name(fn))
 
 
 def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:

@@ -113,6 +113,11 @@ class Iterator(_penstock.Iterator):
 
     def __init__(self, dataset: Dataset, state: Any = None) -> None:
         baseline = [fn.handle.counters() for fn in dataset._functions.values()]
+        for options in dataset._options:
+            if options.worker_timeout is not None:
+                for fn in dataset._functions.values():
+                    if fn.executor == "process":
+                        fn.handle.set_timeout(options.worker_timeout)
         super().__init__(dataset._native, state_bytes(state))
         self._dataset = dataset
         self._baseline = baseline

@@ -127,9 +127,10 @@ class Transforms:
         )
         if num_parallel_calls is None:
             num_parallel_calls = AUTOTUNE
+        calls = check.integer(op, "num_parallel_calls", num_parallel_calls)
         native = getattr(self._native, op)(
             lowered.handle,
-            check.integer(op, "num_parallel_calls", num_parallel_calls),
+            lowered.parallel_calls(calls),
             check.optional_boolean(op, "deterministic", deterministic),
             error_policy(op, on_error),
             check.stage_name(op, name),

@@ -1,10 +1,16 @@
 // Functions and the random key of the current element.
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include "bindings.h"
 #include "convert.h"
+#include "process_function.h"
+#include "workers.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 namespace {
@@ -38,7 +44,21 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("identity",
                    [](const FunctionHandle& f) { return f.ref->identity(); })
       .def("counters",
-           [](const FunctionHandle& f) { return counters_dict(f.counters); });
+           [](const FunctionHandle& f) { return counters_dict(f.counters); })
+      .def_prop_rw(
+          "workers",
+          [](const FunctionHandle& f) {
+            return f.controls ? f.controls->workers.load() : 0;
+          },
+          [](const FunctionHandle& f, int workers) {
+            if (f.controls) f.controls->workers.store(workers);
+          })
+      .def("set_timeout", [](const FunctionHandle& f, double seconds) {
+        if (f.controls) {
+          f.controls->timeout_ns.store(
+              static_cast<std::int64_t>(seconds * 1e9));
+        }
+      });
   nb::class_<DatasetFunctionHandle>(m, "DatasetFunction")
       .def_ro("executor", &DatasetFunctionHandle::executor)
       .def_prop_ro(
@@ -63,6 +83,34 @@ void bind_functions(nb::module_& m) {
                                             std::move(identity));
       },
       nb::arg("fn"), nb::arg("spec").none(), nb::arg("identity"));
+  m.def(
+      "process_function",
+      [](nb::bytes pickled, const std::string& kind, nb::object spec,
+         std::string identity, int workers) {
+        auto counters = std::make_shared<StageCounters>();
+        auto controls = std::make_shared<ProcessControls>();
+        controls->workers.store(workers);
+        FunctionRef made = make_process_function(
+            std::string(pickled.c_str(), pickled.size()), result_kind(kind),
+            declared(spec), std::move(identity), counters, controls);
+        return FunctionHandle{std::move(made), std::move(counters), "process",
+                              std::move(controls)};
+      },
+      nb::arg("pickled"), nb::arg("kind"), nb::arg("spec").none(),
+      nb::arg("identity"), nb::arg("workers"));
+  m.def("set_worker_program", [](std::vector<std::string> argv) {
+    set_worker_program({std::move(argv)});
+  });
+  m.def("die_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
+  m.def("worker_count", [] { return WorkerPool::instance().size(); });
+  m.def("warm_workers", [](int count) {
+    WorkerPool::instance().warm(count);
+  });
+  m.def("serve", [](int socket, int arena, std::uint64_t reserved,
+                    std::uint64_t slot, nb::object loads,
+                    nb::object dump_failure) {
+    serve(socket, arena, reserved, slot, loads.ptr(), dump_failure.ptr());
+  });
   // (key, draw) of the element that the calling thread computes; None outside.
   m.def("next_draw",
         []() -> std::optional<std::pair<std::uint64_t, std::uint64_t>> {

@@ -32,11 +32,14 @@ struct StageCounters {
   std::atomic<std::int64_t> hold_ns{0};
 };
 
+struct ProcessControls;
+
 /// A function as Python code holds it; stages share it.
 struct FunctionHandle {
   FunctionRef ref;
   std::shared_ptr<StageCounters> counters;  // null: not Python
   std::string executor;                     // "thread", "process", "native"
+  std::shared_ptr<ProcessControls> controls = nullptr;  // process only
 };
 struct DatasetFunctionHandle {
   DatasetFunctionRef ref;

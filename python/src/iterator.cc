@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "penstock/runtime/iterator.h"
+#include "workers.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -211,6 +212,7 @@ void cancel_all_iterators() {
   for (const auto& iterator : iterators) iterator->cancel();
   iterators.clear();
   close_gate(kCloseTimeout.count());
+  WorkerPool::instance().shutdown();
 }
 
 void bind_iterator(nb::module_& m) {

@@ -90,6 +90,7 @@ struct Work {
   std::int64_t errors = 0;
   std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
   std::int64_t cpu_ns = -1;  // when sampled
+  double block_ns = 0;       // what the stages asked for (graph/block_hint.h)
   /// Per stage, in the order of the pipe's links.
   absl::InlinedVector<std::int64_t, 4> rows_out;
   absl::InlinedVector<std::int64_t, 4> stage_ns;  // when sampled

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/graph/block_hint.h"
 #include "penstock/memory/placement.h"
 #include "penstock/runtime/pipe.h"
 
@@ -13,6 +14,8 @@ namespace {
 // short enough that workers share the tail of a stream evenly.
 constexpr double kTargetNs = 50'000;
 constexpr double kTargetBytes = 256 * 1024;
+// For stages that ask for longer blocks.
+constexpr double kMaxByteScale = 16;
 constexpr std::int64_t kNativeFirstRows = 1024;
 constexpr std::size_t kMaxParts = 64;
 // From here on pieces are joined row by row, not block by block.
@@ -594,6 +597,7 @@ void SegmentPipe::run(Work& work) {
       mark_ns = t;
     }
   }
+  work.block_ns = take_asked_block_ns();
   work.output.mark = output_mark(work);
   work.output.tag = 0;
   work.bytes = block.byte_size();
@@ -626,8 +630,10 @@ void SegmentPipe::learn(const Work& work) {
   const double weight = ns_per_row_ == 0 ? 1.0 : 0.25;
   ns_per_row_ += weight * (ns - ns_per_row_);
   bytes_per_row_ += weight * (bytes - bytes_per_row_);
-  double target = kTargetNs / std::max(ns_per_row_, 0.01);
-  target = std::min(target, kTargetBytes / std::max(bytes_per_row_, 1.0));
+  const double scale = std::max(1.0, work.block_ns / kTargetNs);
+  double target = scale * kTargetNs / std::max(ns_per_row_, 0.01);
+  target = std::min(target, std::min(scale, kMaxByteScale) * kTargetBytes /
+                                std::max(bytes_per_row_, 1.0));
   const double grown = 2.0 * rows;
   rows_target_ = std::max<std::int64_t>(
       granularity, static_cast<std::int64_t>(std::min(target, grown)));

@@ -1,0 +1,165 @@
+"""Copying batches to a device ahead of the training step."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Union
+
+from penstock._errors import CancelledError, InvalidArgumentError
+from penstock._functions import check_callable
+
+if TYPE_CHECKING:
+    from penstock._dataset import Dataset
+
+
+class DeviceDataset:
+    """What `Dataset.prefetch_to_device` gives: the end of a pipeline.
+
+    Its elements are what ``put`` returns, in order; it iterates like a dataset.
+    """
+
+    def __init__(self, dataset: Dataset, put: Callable[[Any], Any], n: int) -> None:
+        check_callable("prefetch_to_device", "put", put)
+        if n < 1:
+            raise InvalidArgumentError(
+                f"prefetch_to_device: n must be >= 1, got {n}"
+            )
+        self._dataset = dataset
+        self._put = put
+        self._n = n
+
+    def __iter__(self) -> DeviceIterator:
+        return DeviceIterator(self, None)
+
+    def iterator(self, state: Any = None) -> DeviceIterator:
+        return DeviceIterator(self, state)
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def cardinality(self) -> int:
+        return self._dataset.cardinality()
+
+    def __repr__(self) -> str:
+        return f"<prefetch_to_device(n={self._n}) of {self._dataset!r}>"
+
+
+# (value, error, state behind it); None at the end.
+_Item = Union[tuple[Any, Union[BaseException, None], Any], None]
+
+
+class _Lane:
+    """The thread that copies. It does not know the iterator, so that a dropped
+    iterator can end it."""
+
+    def __init__(self, device: DeviceDataset, inner: Any) -> None:
+        self.put = device._put
+        self.n = device._n
+        self.inner = inner
+        self.changed = threading.Condition()
+        self.ready: deque[_Item] = deque()
+        self.closed = False
+        self.thread = threading.Thread(
+            target=self.run, name="penstock-device", daemon=True
+        )
+        self.thread.start()
+
+    def run(self) -> None:
+        while True:
+            with self.changed:
+                while len(self.ready) >= self.n and not self.closed:
+                    self.changed.wait()
+            if self.closed:
+                return
+            item = self.step()
+            with self.changed:
+                self.ready.append(item)
+                self.changed.notify_all()
+            if item is None or isinstance(item[1], CancelledError):
+                return
+
+    def step(self) -> _Item:
+        try:
+            batch = next(self.inner)
+        except StopIteration:
+            return None
+        except BaseException as error:
+            return None, error, self.state()
+        try:
+            return self.put(batch), None, self.state()
+        except BaseException as error:
+            if hasattr(error, "add_note"):
+                error.add_note("penstock: in prefetch_to_device")
+            return None, error, self.state()
+
+    def state(self) -> Any:
+        try:
+            return self.inner.state_dict()
+        except CancelledError:
+            return None
+
+    def next(self) -> _Item:
+        with self.changed:
+            while not self.ready and not self.closed:
+                self.changed.wait()
+            if self.closed:
+                raise CancelledError("the iterator is closed")
+            if self.ready[0] is None:
+                return None  # stays: the end is the end
+            item = self.ready.popleft()
+            self.changed.notify_all()
+            return item
+
+    def close(self) -> None:
+        with self.changed:
+            self.closed = True
+            self.ready.clear()
+            self.changed.notify_all()
+        if not self.inner.closed:
+            self.inner.cancel()
+        if threading.current_thread() is not self.thread:
+            self.thread.join(1)
+        self.inner.close()
+
+
+class DeviceIterator:
+    """Runs ``put`` on a thread of its own, at most ``n`` batches ahead."""
+
+    def __init__(self, device: DeviceDataset, state: Any) -> None:
+        inner = device._dataset.iterator(state)
+        self._state = inner.state_dict()
+        self._lane = _Lane(device, inner)
+
+    def __iter__(self) -> DeviceIterator:
+        return self
+
+    def __next__(self) -> Any:
+        item = self._lane.next()
+        if item is None:
+            raise StopIteration
+        value, error, self._state = item
+        if error is not None:
+            raise error
+        return value
+
+    def state_dict(self) -> dict[str, Any]:
+        """Behind the last element that ``next`` gave."""
+        return self._state
+
+    def stats(self) -> Any:
+        return self._lane.inner.stats()
+
+    def close(self) -> None:
+        self._lane.close()
+
+    def __enter__(self) -> DeviceIterator:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_lane"):
+            self._lane.close()

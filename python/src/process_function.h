@@ -1,0 +1,30 @@
+// Functions that run in worker processes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "functions.h"
+
+namespace penstock::python {
+
+/// What Python code may change while it runs, and read.
+struct ProcessControls {
+  std::atomic<int> workers{2};             // at most, for this stage
+  std::atomic<std::int64_t> timeout_ns{0};  // for one call; 0: none
+};
+
+/// `pickled` is the function, as the worker's loads() takes it.
+FunctionRef make_process_function(std::string pickled, Result result,
+                                  Spec declared, std::string identity,
+                                  std::shared_ptr<StageCounters> counters,
+                                  std::shared_ptr<ProcessControls> controls);
+
+/// Serves calls until the socket closes. Runs in a worker, with the GIL.
+/// `loads` unpickles functions, `dump_failure` pickles exceptions.
+void serve(int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
+           PyObject* loads, PyObject* dump_failure);
+
+}  // namespace penstock::python

@@ -1,0 +1,178 @@
+// The worker's side: one thread, which holds the GIL but while it waits.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <unordered_map>
+
+#include "convert.h"
+#include "errors.h"
+#include "process_function.h"
+#include "wire.h"
+#include "workers.h"
+
+namespace penstock::python {
+namespace {
+
+class Server {
+ public:
+  Server(int socket, std::byte* base, std::uint64_t slot, PyObject* loads,
+         PyObject* dump_failure)
+      : socket_(socket),
+        base_(base),
+        progress_(
+            reinterpret_cast<std::atomic<std::int64_t>*>(base + slot)),
+        loads_(loads),
+        dump_failure_(dump_failure) {}
+
+  void run() {
+    Message message;
+    while (receive(message)) {
+      if (message.kind == Message::kFunction) {
+        load(message);
+      } else if (message.kind == Message::kCall) {
+        if (!call(message)) return;
+      }
+    }
+  }
+
+ private:
+  struct Loaded {
+    PyObject* function = nullptr;
+    Result result = Result::kElement;
+    std::string failure;  // why there is none
+  };
+
+  bool receive(Message& message) const {
+    ssize_t got = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    do {
+      got = recv(socket_, &message, sizeof(message), 0);
+    } while (got < 0 && errno == EINTR);
+    Py_END_ALLOW_THREADS;
+    return got == static_cast<ssize_t>(sizeof(message));
+  }
+
+  bool send(const Message& message) const {
+    ssize_t sent = 0;
+    do {
+      sent = ::send(socket_, &message, sizeof(message), MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == static_cast<ssize_t>(sizeof(message));
+  }
+
+  void load(const Message& message) {
+    Loaded& loaded = functions_[message.function];
+    loaded.result = static_cast<Result>(message.result);
+    const Owned bytes(PyBytes_FromStringAndSize(
+        reinterpret_cast<const char*>(base_ + message.offset),
+        static_cast<Py_ssize_t>(message.length)));
+    loaded.function =
+        PyObject_CallFunctionObjArgs(loads_, bytes.get(), nullptr);
+    if (loaded.function == nullptr) loaded.failure = failure();
+  }
+
+  /// The pending exception, pickled; never empty.
+  std::string failure() const {
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value != nullptr && traceback != nullptr) {
+      PyException_SetTraceback(value, traceback);
+    }
+    const Owned bytes(
+        PyObject_CallFunctionObjArgs(dump_failure_, value, nullptr));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (bytes.get() == nullptr || !PyBytes_Check(bytes.get())) {
+      PyErr_Clear();
+      return "?";
+    }
+    return {PyBytes_AS_STRING(bytes.get()),
+            static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
+  }
+
+  /// The message of a status as a failure.
+  std::string failure(const Status& status) const {
+    PyErr_SetString(python_type("InvalidArgumentError"),
+                    std::string(status.message()).c_str());
+    return failure();
+  }
+
+  bool call(const Message& message) {
+    WireWriter writer;
+    {
+      std::vector<std::uint64_t> keys;
+      // Arguments are views of the arena, which outlives this call only if the
+      // parent keeps it: a function that keeps an argument keeps a copy.
+      auto rows = read_wire({base_ + message.offset, message.length},
+                            Ref<Buffer>(), &keys);
+      const Loaded& loaded = functions_[message.function];
+      for (std::size_t i = 0; rows.ok() && i < rows->size(); ++i) {
+        progress_->store(static_cast<std::int64_t>(i),
+                         std::memory_order_relaxed);
+        if (loaded.function == nullptr) {
+          writer.add_failure(loaded.failure);
+          continue;
+        }
+        current_element() = {true, keys[i], 0};
+        one(loaded, (*rows)[i].element, writer);
+      }
+      current_element().active = false;
+      drain_released();
+    }
+    Message reply;
+    reply.kind = Message::kDone;
+    reply.length = writer.size();
+    std::byte* out = base_ + message.out;
+    if (writer.size() > message.capacity) {
+      reply.kind = Message::kNeed;
+      Message grant;
+      if (!send(reply) || !receive(grant)) return false;
+      out = base_ + grant.out;
+      reply.kind = Message::kDone;
+    }
+    writer.write(out);
+    progress_->store(-1, std::memory_order_relaxed);
+    return send(reply);
+  }
+
+  void one(const Loaded& loaded, Element& element, WireWriter& writer) const {
+    // Small arguments are copied, so that the function may keep and write them.
+    for (Tensor& leaf : element.mutable_leaves()) {
+      if (leaf.rank() > 0 || leaf.dtype() == DType::kString) {
+        auto own = leaf.compact();
+        if (own.ok()) leaf = *std::move(own);
+      }
+    }
+    PyObject* value = call_on_element(loaded.function, nullptr, element);
+    if (value == nullptr) {
+      writer.add_failure(failure());
+      return;
+    }
+    auto made = convert_result(value, loaded.result);
+    Py_DECREF(value);
+    Status status = made.ok() ? writer.add(*made) : made.status();
+    if (!status.ok()) writer.add_failure(failure(status));
+  }
+
+  int socket_;
+  std::byte* base_;
+  std::atomic<std::int64_t>* progress_;
+  PyObject* loads_;
+  PyObject* dump_failure_;
+  std::unordered_map<std::uint32_t, Loaded> functions_;
+};
+
+}  // namespace
+
+void serve(int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
+           PyObject* loads, PyObject* dump_failure) {
+  auto base = map_arena(arena, reserved);
+  if (!base.ok()) throw Error(base.status());
+  Server(socket, *base, slot, loads, dump_failure).run();
+}
+
+}  // namespace penstock::python

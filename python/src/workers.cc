@@ -1,0 +1,288 @@
+#include "workers.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "penstock/base/clock.h"
+
+extern char** environ;
+
+namespace penstock::python {
+namespace {
+
+constexpr int kPollMs = 20;
+constexpr int kSocketInWorker = 3;
+constexpr int kArenaInWorker = 4;
+
+WorkerProgram& program() {
+  static auto* instance = new WorkerProgram;
+  return *instance;
+}
+
+std::int64_t now() { return Clock::real().now(); }
+
+Status spawn_failed(const char* what, int error) {
+  return absl::UnavailableError(
+      absl::StrCat("worker processes: ", what, ": ", strerror(error)));
+}
+
+StatusOr<std::unique_ptr<Worker>> spawn() {
+  PS_ASSIGN_OR_RETURN(Arena * arena, Arena::instance());
+  PS_ASSIGN_OR_RETURN(Ref<Buffer> slot, arena->allocate(64));
+  auto* progress = new (slot->data()) std::atomic<std::int64_t>(-1);
+  (void)progress;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return spawn_failed("socketpair", errno);
+  }
+  // Out of the way of the numbers that the worker expects.
+  const int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, 16);
+  const int memory = fcntl(arena->fd(), F_DUPFD_CLOEXEC, 16);
+  close(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, theirs, kSocketInWorker);
+  posix_spawn_file_actions_adddup2(&actions, memory, kArenaInWorker);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  std::vector<std::string> arguments = program().argv;
+  for (const std::uint64_t number :
+       {std::uint64_t{kSocketInWorker}, std::uint64_t{kArenaInWorker},
+        static_cast<std::uint64_t>(arena->reserved()),
+        arena->offset_of(*slot), static_cast<std::uint64_t>(getpid())}) {
+    arguments.push_back(std::to_string(number));
+  }
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = arguments.size() < 6
+                        ? EINVAL
+                        : posix_spawnp(&pid, argv[0], &actions, &attributes,
+                                       argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(theirs);
+  close(memory);
+  if (error != 0) {
+    close(ends[0]);
+    return spawn_failed("cannot start the interpreter", error);
+  }
+  return std::make_unique<Worker>(pid, ends[0], std::move(slot));
+}
+
+}  // namespace
+
+void set_worker_program(WorkerProgram p) { program() = std::move(p); }
+
+// --------------------------------------------------------------------------
+
+Worker::~Worker() {
+  if (pid_ > 0) kill();
+  if (socket_ >= 0) close(socket_);
+}
+
+bool Worker::send(const Message& message) {
+  ssize_t sent = 0;
+  do {
+    sent = ::send(socket_, &message, sizeof(message), MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(sizeof(message));
+}
+
+Worker::Received Worker::receive(Message& message, std::int64_t timeout_ns,
+                                 const std::function<bool()>& cancelled) {
+  std::int64_t seen_row = -2;
+  std::int64_t since = now();
+  for (;;) {
+    pollfd waiting{socket_, POLLIN, 0};
+    const int ready = poll(&waiting, 1, kPollMs);
+    if (ready > 0) {
+      const ssize_t got = recv(socket_, &message, sizeof(message), 0);
+      if (got == static_cast<ssize_t>(sizeof(message))) {
+        return Received::kMessage;
+      }
+      if (got < 0 && errno == EINTR) continue;
+      return Received::kDied;
+    }
+    if (cancelled && cancelled()) return Received::kCancelled;
+    if (timeout_ns <= 0) continue;
+    // A worker that still starts has not taken a row yet.
+    if (const std::int64_t at = row(); at != seen_row || at < 0) {
+      seen_row = at;
+      since = now();
+    } else if (now() - since > timeout_ns) {
+      return Received::kTimeout;
+    }
+  }
+}
+
+std::string Worker::kill() {
+  // The cause of its death, if it is dead already; else ours, after a moment
+  // for one that closed its socket because it exits.
+  int status = 0;
+  pid_t done = 0;
+  for (int i = 0; i < 20 && done == 0; ++i) {
+    done = waitpid(pid_, &status, WNOHANG);
+    if (done == 0) {
+      pollfd hung{socket_, POLLIN, 0};
+      const bool closed = poll(&hung, 1, 0) > 0;
+      if (!closed) break;  // alive
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  const bool ours = done == 0;
+  if (ours) {
+    ::kill(pid_, SIGKILL);
+    do {
+      done = waitpid(pid_, &status, 0);
+    } while (done < 0 && errno == EINTR);
+  }
+  pid_ = -1;
+  if (ours) return "was ended";
+  if (done < 0) return "died";
+  if (WIFSIGNALED(status)) {
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    return absl::StrCat("was killed by SIG", name != nullptr ? name : "?",
+                        " (signal ", WTERMSIG(status), ")");
+  }
+  return absl::StrCat("exited with code ", WEXITSTATUS(status));
+}
+
+// --------------------------------------------------------------------------
+
+struct WorkerPool::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::unique_ptr<Worker>> idle;
+  int total = 0;  // idle, at work or being started
+  bool launching = false;
+  int wanted = 0;  // to be started by the launcher
+  Status failure;  // of the last start
+  bool down = false;
+
+  void launch() {
+    for (;;) {
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return wanted > 0; });
+        --wanted;
+      }
+      auto worker = spawn();
+      std::lock_guard lock(mutex);
+      if (worker.ok() && !down) {
+        idle.push_back(*std::move(worker));
+      } else {
+        --total;
+        failure = worker.status();
+      }
+      changed.notify_all();
+    }
+  }
+  void want(int count) {
+    total += count;
+    wanted += count;
+    if (!launching) {
+      launching = true;
+      std::thread([this] { launch(); }).detach();
+    }
+    changed.notify_all();
+  }
+};
+
+WorkerPool::WorkerPool() : state_(new State) {}
+
+struct PoolReset {
+  static void run() {
+    // The parent's workers are the parent's.
+    WorkerPool::instance().state_ = new WorkerPool::State;
+  }
+};
+
+WorkerPool& WorkerPool::instance() {
+  static WorkerPool* pool = [] {
+    auto* made = new WorkerPool;
+    pthread_atfork(nullptr, nullptr, [] { PoolReset::run(); });
+    return made;
+  }();
+  return *pool;
+}
+
+StatusOr<std::unique_ptr<Worker>> WorkerPool::acquire(
+    int most, const std::function<bool()>& cancelled) {
+  State& s = *state_;
+  std::unique_lock lock(s.mutex);
+  s.failure = absl::OkStatus();
+  for (;;) {
+    if (s.down) return absl::CancelledError("the interpreter exits");
+    if (!s.idle.empty()) {
+      auto worker = std::move(s.idle.front());
+      s.idle.pop_front();
+      return worker;
+    }
+    if (!s.failure.ok()) return s.failure;
+    if (s.total < most) s.want(1);
+    s.changed.wait_for(lock, std::chrono::milliseconds(kPollMs));
+    if (cancelled && cancelled()) return absl::CancelledError("cancelled");
+  }
+}
+
+void WorkerPool::give_back(std::unique_ptr<Worker> worker) {
+  State& s = *state_;
+  std::lock_guard lock(s.mutex);
+  if (s.down) {
+    --s.total;
+    return;
+  }
+  s.idle.push_front(std::move(worker));  // warm caches first
+  s.changed.notify_all();
+}
+
+void WorkerPool::lost() {
+  State& s = *state_;
+  std::lock_guard lock(s.mutex);
+  --s.total;
+  s.changed.notify_all();
+}
+
+void WorkerPool::warm(int count) {
+  State& s = *state_;
+  std::lock_guard lock(s.mutex);
+  if (!s.down && s.total < count) s.want(count - s.total);
+}
+
+int WorkerPool::size() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->total;
+}
+
+void WorkerPool::shutdown() {
+  State& s = *state_;
+  std::deque<std::unique_ptr<Worker>> idle;
+  {
+    std::lock_guard lock(s.mutex);
+    s.down = true;
+    idle.swap(s.idle);
+    s.total -= static_cast<int>(idle.size());
+    s.changed.notify_all();
+  }
+}
+
+}  // namespace penstock::python

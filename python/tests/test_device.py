@@ -1,0 +1,119 @@
+"""prefetch_to_device, with a slow fake device."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+
+import pytest
+
+import penstock as ps
+
+
+def batches(n=20):
+    return ps.Dataset.range(n * 2).batch(2)
+
+
+def test_copies_overlap_with_the_step():
+    def put(batch):
+        time.sleep(0.02)
+        return batch.tolist()
+
+    begin = time.perf_counter()
+    seen = []
+    for batch in batches().prefetch_to_device(put):
+        time.sleep(0.02)  # the step
+        seen.append(batch)
+    elapsed = time.perf_counter() - begin
+    assert seen == [[2 * i, 2 * i + 1] for i in range(20)]
+    assert elapsed < 20 * 0.04 * 0.85
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_runs_at_most_n_ahead(n):
+    put_count = 0
+
+    def put(batch):
+        nonlocal put_count
+        put_count += 1
+        return batch
+
+    with batches().prefetch_to_device(put, n=n).iterator() as it:
+        next(it)
+        time.sleep(0.1)
+        assert put_count == 1 + n
+
+
+def test_put_runs_on_one_other_thread():
+    threads = set()
+
+    def put(batch):
+        threads.add(threading.get_ident())
+        return object()  # anything, not only elements
+
+    assert len(list(batches().prefetch_to_device(put))) == 20
+    assert len(threads) == 1 and threading.get_ident() not in threads
+
+
+def test_state_is_that_of_the_consumer():
+    ds = batches().prefetch_to_device(lambda b: int(b[0]), n=3)
+    it = iter(ds)
+    head = [next(it) for _ in range(4)]
+    time.sleep(0.05)
+    rest = list(ds.iterator(it.state_dict()))
+    assert head + rest == list(range(0, 40, 2))
+    assert list(ds.iterator(iter(ds).state_dict())) == list(range(0, 40, 2))
+    assert len(ds) == 20
+
+
+def test_errors_come_in_their_place():
+    def put(batch):
+        if batch[0] == 4:
+            raise OSError("device gone")
+        return int(batch[0])
+
+    it = iter(batches(4).prefetch_to_device(put))
+    assert [next(it), next(it)] == [0, 2]
+    with pytest.raises(OSError, match="device gone"):
+        next(it)
+    assert list(it) == [6]
+    assert list(it) == []
+    failing = ps.Dataset.range(2).map(lambda x: 1 // int(x)).prefetch_to_device(int)
+    it = iter(failing)
+    with pytest.raises(ZeroDivisionError):
+        next(it)
+    assert list(it) == [1]
+
+
+def test_a_dropped_iterator_ends_its_thread():
+    before = threading.active_count()
+    it = iter(ps.Dataset.counter().batch(2).prefetch_to_device(lambda b: b))
+    next(it)
+    it.close()
+    with pytest.raises(ps.CancelledError):
+        next(it)
+    it = iter(ps.Dataset.counter().batch(2).prefetch_to_device(lambda b: b))
+    next(it)
+    del it
+    gc.collect()
+    end = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="n must be >= 1"):
+        batches().prefetch_to_device(id, n=0)
+    with pytest.raises(TypeError, match="put must be callable"):
+        batches().prefetch_to_device(3)
+
+
+def test_exit_while_it_runs(run_program):
+    done = run_program("""
+        import penstock as ps
+        it = iter(ps.Dataset.counter().batch(8).prefetch_to_device(lambda b: b))
+        next(it)
+    """)
+    assert done.stderr == ""

@@ -1,0 +1,280 @@
+"""Functions in worker processes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+process = functools.partial(ps.Dataset.map, executor="process")
+
+
+def ints(ds):
+    return [int(x) for x in ds]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_runs_in_other_processes_in_order():
+    offset = 5
+
+    def fn(x):
+        return x + offset, os.getpid()
+
+    pairs = process(ps.Dataset.range(500), fn).to_list()
+    assert [int(x) for x, _ in pairs] == list(range(5, 505))
+    assert os.getpid() not in {int(p) for _, p in pairs}
+
+
+def test_values_cross_as_they_are():
+    def fn(d):
+        d["a"] += 1  # arguments belong to the call
+        return {
+            "a": d["a"],
+            "s": d["s"] + b"!",
+            "t": (np.float32(1.5), None, True),
+            "many": np.array([b"x", b"", b"yz\0"], object),
+            "ragged": ps.Ragged([1, 2, 3], [0, 2, 3]),
+            "empty": np.zeros((0, 3), np.int16),
+        }
+
+    value = {"a": np.arange(6.0).reshape(2, 3), "s": "ä"}
+    (out,) = process(ps.Dataset.from_tensors(value), fn).to_list()
+    np.testing.assert_array_equal(out["a"], np.arange(6.0).reshape(2, 3) + 1)
+    assert out["s"] == "ä".encode() + b"!"
+    assert out["t"] == (1.5, None, True) and type(out["t"][0]) is np.float32
+    assert out["many"].tolist() == [b"x", b"", b"yz\0"]
+    assert out["ragged"].to_list() == [[1, 2], [3]]
+    assert out["empty"].shape == (0, 3) and out["empty"].dtype == np.int16
+    assert value["a"][0, 0] == 0
+
+
+def test_results_of_any_size_come_back_right():
+    ds = process(ps.Dataset.range(12), lambda x: np.full(int(4 ** (x % 11)), x))
+    arrays = ds.to_list()
+    for i, array in enumerate(arrays):
+        assert array.shape == (4 ** (i % 11),) and (array == i).all()
+
+
+def test_arrays_over_shared_memory_stay_valid():
+    it = iter(process(ps.Dataset.range(40), lambda x: np.full(1 << 17, x)))
+    held = [next(it) for _ in range(10)]
+    rest = [int(x[0]) for x in it]
+    del it
+    assert rest == list(range(10, 40))
+    for i, array in enumerate(held):
+        assert (array == i).all()
+    held[0][:] = 7
+    assert (held[1] == 1).all()
+
+
+def test_filters_and_keys_run_there_too():
+    ds = ps.Dataset.range(20)
+    assert ints(ds.filter(lambda x: x % 3 == 0, executor="process")) == list(
+        range(0, 20, 3)
+    )
+
+
+def test_an_exception_comes_back_with_its_type_and_traceback():
+    class Mine(Exception):
+        pass
+
+    def fails(x):
+        if x == 4:
+            raise Mine("four", int(x))
+        return x
+
+    it = iter(process(ps.Dataset.range(8), fails, name="f"))
+    got = []
+    with pytest.raises(Mine) as info:
+        for x in it:
+            got.append(int(x))
+    assert got == [0, 1, 2, 3] and info.value.args == ("four", 4)
+    assert info.value.__notes__ == ["penstock: in map#1:f, element 4, executor process"]
+    assert "in fails" in str(info.value.__cause__)
+    assert ints(it) == [5, 6, 7]
+
+
+def test_exceptions_that_do_not_pickle_are_told():
+    class Odd(Exception):
+        def __init__(self, a, b):
+            super().__init__("odd one")
+            self.lock = threading.Lock()
+
+    def fails(x):
+        raise Odd(1, 2)
+
+    with pytest.raises(ps.WorkerError, match="odd one"):
+        list(process(ps.Dataset.range(2), fails))
+
+
+def test_what_does_not_pickle_is_named_when_the_graph_is_built():
+    lock = threading.Lock()
+
+    def fn(x):
+        with lock:
+            return x
+
+    with pytest.raises(ValueError, match=r"map: fn cannot be pickled.*lock \(a _thread"):
+        process(ps.Dataset.range(3), fn)
+
+
+def test_random_values_are_those_of_threads():
+    def draw(x):
+        return ps.random.generator().random()
+
+    def values(executor):
+        ds = ps.Dataset.range(200).map(draw, executor=executor)
+        return ds.with_options(ps.Options(seed=3)).to_list()
+
+    assert values("process") == values("thread")
+
+
+def test_a_dead_worker_costs_one_more_try(tmp_path):
+    flag = tmp_path / "died"
+
+    def fn(x):
+        if x == 7 and not flag.exists():
+            flag.write_text("")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+    assert ints(process(ps.Dataset.range(20), fn)) == list(range(20))
+
+
+def test_a_row_that_kills_is_an_error_and_the_others_are_not():
+    def fn(x):
+        if x == 7:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if x == 11:
+            os._exit(3)
+        return x
+
+    ds = process(ps.Dataset.range(20), fn, name="deadly")
+    it = iter(ds)
+    got, errors = [], []
+    while True:
+        try:
+            got.append(int(next(it)))
+        except ps.WorkerError as error:
+            errors.append(error)
+        except StopIteration:
+            break
+    assert got == [x for x in range(20) if x not in (7, 11)]
+    assert "SIGSEGV (signal 11)" in str(errors[0])
+    assert errors[0].stage == "map#1:deadly" and errors[0].element == "7"
+    assert "exited with code 3" in str(errors[1]) and errors[1].element == "11"
+
+
+def test_a_hung_call_is_ended():
+    def fn(x):
+        if x == 2:
+            time.sleep(1000)
+        return x
+
+    ds = process(ps.Dataset.range(5), fn).with_options(ps.Options(worker_timeout=0.5))
+    it = iter(ds)
+    assert [int(next(it)), int(next(it))] == [0, 1]
+    with pytest.raises(ps.WorkerError, match="worker_timeout"):
+        next(it)
+    assert ints(it) == [3, 4]
+
+
+def test_closing_ends_running_calls_at_once():
+    it = iter(process(ps.Dataset.range(5), lambda x: time.sleep(1000)))
+    time.sleep(0.5)
+    begin = time.monotonic()
+    it.close()
+    assert time.monotonic() - begin < 5
+
+
+def test_num_parallel_calls_is_a_cap():
+    ds = process(ps.Dataset.range(60), lambda x: os.getpid(), num_parallel_calls=1)
+    assert len(set(ints(ds))) >= 1
+    assert ints(process(ps.Dataset.range(9), lambda x: x, num_parallel_calls=3)) == list(
+        range(9)
+    )
+
+
+def test_datasets_with_processes_pickle_and_resume():
+    ds = process(ps.Dataset.range(30), lambda x: x * 2)
+    again = pickle.loads(pickle.dumps(ds))
+    it = iter(again)
+    head = [int(next(it)) for _ in range(11)]
+    assert head + ints(ds.iterator(it.state_dict())) == [2 * x for x in range(30)]
+
+
+def test_main_and_notebook_functions_cross(run_program):
+    done = run_program("""
+        import penstock as ps
+        FACTOR = 3
+        def helper(x):
+            return x * FACTOR
+        class Op:
+            def __call__(self, x):
+                return helper(x) + 1
+        ds = ps.Dataset.range(4).map(Op(), executor="process")
+        print([int(x) for x in ds])
+    """)
+    assert done.stdout.strip() == "[1, 4, 7, 10]"
+    assert done.stderr == ""
+
+
+WORKER_PIDS = """
+    import os, sys, time
+    import penstock as ps
+    ds = ps.Dataset.counter().map(lambda x: os.getpid(), executor="process")
+    it = iter(ds)
+    print(len({int(next(it)) for _ in range(50)}), flush=True)
+    print(*{int(next(it)) for _ in range(50)}, flush=True)
+"""
+
+
+def wait_gone(pids):
+    end = time.monotonic() + 5
+    while any(alive(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not any(alive(pid) for pid in pids)
+
+
+def test_workers_end_with_the_program(run_program):
+    done = run_program(WORKER_PIDS)
+    assert done.stderr == ""
+    assert wait_gone([int(p) for p in done.stdout.splitlines()[-1].split()])
+
+
+def test_workers_end_with_a_killed_program(run_program):
+    done = run_program(WORKER_PIDS + "    os.kill(os.getpid(), 9)\n", expect=-9)
+    assert wait_gone([int(p) for p in done.stdout.splitlines()[-1].split()])
+
+
+def test_workers_see_directory_environment_and_path(run_program, tmp_path):
+    (tmp_path / "my_helper.py").write_text("def f(x):\n    return x + 40\n")
+    done = run_program(
+        f"""
+        import os, sys
+        os.chdir({str(tmp_path)!r})
+        sys.path.insert(0, {str(tmp_path)!r})
+        os.environ["MY_SETTING"] = "set"
+        import my_helper, penstock as ps
+        def fn(x):
+            return my_helper.f(x), os.getcwd(), os.environ["MY_SETTING"]
+        print(ps.Dataset.range(1).map(fn, executor="process").to_list())
+        """
+    )
+    assert str(tmp_path) in done.stdout and "(np.int64(40)" in done.stdout
+    assert "b'set'" in done.stdout
