@@ -12,6 +12,7 @@ calls. It tries the rungs in order and remembers why it passed one over, for
 from __future__ import annotations
 
 import hashlib
+import os
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._options import AUTOTUNE
 from penstock._spec import check_signature
 
+# A larger function stays in threads: each worker would hold a copy.
+MAX_PICKLE = 64 << 20
 EXECUTORS = ("auto", "native", "thread", "process")
 
 
@@ -32,7 +35,6 @@ class Lowered:
     """A function as the engine calls it, and why it runs that way."""
 
     handle: Any  # _penstock.Function or _penstock.DatasetFunction
-    executor: str
     reason: str
     name: str
     stage: str = field(default="", compare=False)
@@ -48,8 +50,14 @@ class Lowered:
             self.handle.workers = asked
         return asked
 
+    @property
+    def executor(self) -> str:
+        """ "native", "thread" or "process": where it runs now."""
+        return self.handle.executor  # type: ignore[no-any-return]
+
     def describe(self) -> str:
-        why = f" ({self.reason})" if self.reason else ""
+        reason = getattr(self.handle, "reason", "") or self.reason
+        why = f" ({reason})" if reason else ""
         return f"{self.stage}: {self.name}: {self.executor}{why}"
 
 
@@ -72,12 +80,15 @@ def lower(
             f"{op}: executor must be one of {', '.join(EXECUTORS)}, got {executor!r}"
         )
     check_signature(op, output_signature)
-    reason = ""
+    refusals: list[str] = []
     for rung in _rungs(executor):
         lowered = rung(fn, kind, op, executor, input_spec, output_signature)
         if isinstance(lowered, Lowered):
+            lowered.reason = lowered.reason or "; ".join(refusals)
             return lowered
-        reason = reason or lowered
+        if lowered:
+            refusals.append(lowered)
+    reason = "; ".join(refusals)
     if executor == "native":
         raise InvalidArgumentError(f"{op}: cannot run natively: {reason}")
     return _thread(fn, kind, output_signature, reason)
@@ -90,7 +101,9 @@ Rung = Callable[[Any, str, str, str, Any, Any], "Lowered | str"]
 def _rungs(executor: str) -> list[Rung]:
     if executor == "process":
         return [_process]
-    return [_native] if executor in ("auto", "native") else []
+    if executor == "native":
+        return [_native]
+    return [_native, _auto] if executor == "auto" else []
 
 
 def _native(
@@ -108,7 +121,7 @@ def _native(
         return refused.describe()
     name = function_name(fn)
     if not isinstance(traced, _trace.Inspected):
-        return Lowered(traced.function(), "native", "", name)
+        return Lowered(traced.function(), "", name)
     reasons: list[str] = []
 
     def specialize(spec: Any) -> Any:
@@ -121,16 +134,51 @@ def _native(
     def raise_refusal(*_: Any) -> Any:
         raise InvalidArgumentError(f"{op}: cannot run natively: {reasons[-1]}")
 
-    fallback = raise_refusal if executor == "native" else fn
     identity = function_identity(fn)
+    if executor == "native":
+        fallback = _penstock.python_function(raise_refusal, kind, signature, identity)
+    else:
+        other = _auto(fn, kind, op, executor, input_spec, signature)
+        if not isinstance(other, Lowered):
+            other = _thread(fn, kind, signature, other)
+        fallback = other.handle
     handle = _penstock.late_function(
         specialize,
-        _penstock.python_function(fallback, kind, signature, identity),
+        fallback,
         signature if kind == "element" else None,
         kind,
         identity,
     )
-    return Lowered(handle, "native", "traced when the first data is there", name)
+    return Lowered(handle, "traced when the first data is there", name)
+
+
+def _auto(
+    fn: Any, kind: str, op: str, executor: str, input_spec: Any, signature: Any
+) -> Lowered | str:
+    """In threads, and in worker processes once the GIL is seen to limit."""
+    if kind == "dataset":
+        return ""
+    from penstock._purity import keeps_to_itself
+
+    why_not = keeps_to_itself(fn)
+    if why_not:
+        return f"stays in threads: {why_not}"
+
+    def prepare() -> bytes:
+        from penstock import _workers
+
+        pickled = _workers.pickle_function(op, fn)
+        if len(pickled) > MAX_PICKLE:
+            raise InvalidArgumentError(
+                f"{op}: fn pickles to {len(pickled)} bytes, more than {MAX_PICKLE}"
+            )
+        _workers.configure()
+        return pickled
+
+    handle = _penstock.auto_function(
+        fn, prepare, kind, signature, function_identity(fn), cpu_count()
+    )
+    return Lowered(handle, "", function_name(fn))
 
 
 def _process(
@@ -144,9 +192,9 @@ def _process(
     pickled = _workers.pickle_function(op, fn)
     _workers.configure()
     handle = _penstock.process_function(
-        pickled, kind, signature, function_identity(fn), _workers.default_workers()
+        pickled, kind, signature, function_identity(fn), cpu_count()
     )
-    return Lowered(handle, "process", "", function_name(fn))
+    return Lowered(handle, "", function_name(fn))
 
 
 def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:
@@ -155,7 +203,12 @@ def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:
         handle = _penstock.python_dataset_function(fn, signature, identity)
     else:
         handle = _penstock.python_function(fn, kind, signature, identity)
-    return Lowered(handle, "thread", reason, function_name(fn))
+    return Lowered(handle, reason, function_name(fn))
+
+
+def cpu_count() -> int:
+    """Cores that this process may use."""
+    return max(1, len(os.sched_getaffinity(0)))
 
 
 def check_callable(op: str, parameter: str, fn: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import sys
 from typing import Any
@@ -15,11 +14,6 @@ _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1].split(chr(0x1e)); "
     "from penstock._worker import main; main(*map(int, sys.argv[2:]))"
 )
-
-
-def default_workers() -> int:
-    """One for each core that this process may use."""
-    return max(1, len(os.sched_getaffinity(0)))
 
 
 def configure() -> None:

@@ -199,7 +199,7 @@ FunctionHandle late_function(nb::callable specialize,
   };
   return {ops::make_late_native_function(ask, fallback.ref, std::move(spec),
                                          std::move(identity)),
-          fallback.counters, "native"};
+          fallback.counters, "native", fallback.controls, fallback.automatic};
 }
 
 // The loop of a ufunc for values of one type throughout, taken as it is: it

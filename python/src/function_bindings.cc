@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "auto_function.h"
 #include "bindings.h"
 #include "convert.h"
 #include "process_function.h"
@@ -40,7 +41,19 @@ nb::dict counters_dict(const std::shared_ptr<StageCounters>& counters) {
 
 void bind_functions(nb::module_& m) {
   nb::class_<FunctionHandle>(m, "Function")
-      .def_ro("executor", &FunctionHandle::executor)
+      .def_prop_ro("executor",
+                   [](const FunctionHandle& f) -> std::string {
+                     if (f.automatic && f.automatic->mode.load() == 2) {
+                       return "process";
+                     }
+                     return f.executor;
+                   })
+      .def_prop_ro("reason",
+                   [](const FunctionHandle& f) -> std::string {
+                     if (!f.automatic) return "";
+                     std::lock_guard lock(f.automatic->mutex);
+                     return f.automatic->reason;
+                   })
       .def_prop_ro("identity",
                    [](const FunctionHandle& f) { return f.ref->identity(); })
       .def("counters",
@@ -98,6 +111,16 @@ void bind_functions(nb::module_& m) {
       },
       nb::arg("pickled"), nb::arg("kind"), nb::arg("spec").none(),
       nb::arg("identity"), nb::arg("workers"));
+  m.def(
+      "auto_function",
+      [](nb::callable fn, nb::callable prepare, const std::string& kind,
+         nb::object spec, std::string identity, int workers) {
+        return make_auto_function(ref(fn), ref(prepare), result_kind(kind),
+                                  declared(spec), std::move(identity),
+                                  workers);
+      },
+      nb::arg("fn"), nb::arg("prepare"), nb::arg("kind"),
+      nb::arg("spec").none(), nb::arg("identity"), nb::arg("workers"));
   m.def("set_worker_program", [](std::vector<std::string> argv) {
     set_worker_program({std::move(argv)});
   });

@@ -32,6 +32,7 @@ struct StageCounters {
   std::atomic<std::int64_t> hold_ns{0};
 };
 
+struct AutoState;
 struct ProcessControls;
 
 /// A function as Python code holds it; stages share it.
@@ -40,6 +41,7 @@ struct FunctionHandle {
   std::shared_ptr<StageCounters> counters;  // null: not Python
   std::string executor;                     // "thread", "process", "native"
   std::shared_ptr<ProcessControls> controls = nullptr;  // process only
+  std::shared_ptr<AutoState> automatic = nullptr;  // may move to processes
 };
 struct DatasetFunctionHandle {
   DatasetFunctionRef ref;

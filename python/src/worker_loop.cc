@@ -26,6 +26,8 @@ class Server {
 
   void run() {
     Message message;
+    message.kind = Message::kReady;
+    if (!send(message)) return;
     while (receive(message)) {
       if (message.kind == Message::kFunction) {
         load(message);

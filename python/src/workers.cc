@@ -117,6 +117,8 @@ Worker::Received Worker::receive(Message& message, std::int64_t timeout_ns,
     if (ready > 0) {
       const ssize_t got = recv(socket_, &message, sizeof(message), 0);
       if (got == static_cast<ssize_t>(sizeof(message))) {
+        greeted_ = true;
+        if (message.kind == Message::kReady) continue;
         return Received::kMessage;
       }
       if (got < 0 && errno == EINTR) continue;
@@ -132,6 +134,11 @@ Worker::Received Worker::receive(Message& message, std::int64_t timeout_ns,
       return Received::kTimeout;
     }
   }
+}
+
+bool Worker::has_sent() const {
+  pollfd waiting{socket_, POLLIN, 0};
+  return greeted_ || poll(&waiting, 1, 0) > 0;
 }
 
 std::string Worker::kill() {
@@ -271,6 +278,12 @@ void WorkerPool::warm(int count) {
 int WorkerPool::size() const {
   std::lock_guard lock(state_->mutex);
   return state_->total;
+}
+
+bool WorkerPool::ready() const {
+  std::lock_guard lock(state_->mutex);
+  return std::any_of(state_->idle.begin(), state_->idle.end(),
+                     [](const auto& worker) { return worker->has_sent(); });
 }
 
 void WorkerPool::shutdown() {

@@ -30,6 +30,7 @@ struct Message {
     kGrant,     // to worker: more room for the results
     kDone,      // from worker: results of `length` bytes lie there
     kNeed,      // from worker: the results take `length` bytes
+    kReady,     // from worker: it has started
   };
   std::uint32_t kind = kCall;
   std::uint32_t function = 0;
@@ -59,6 +60,8 @@ class Worker {
   /// Waits. `timeout_ns` (0: none) counts from the last change of row().
   Received receive(Message& message, std::int64_t timeout_ns,
                    const std::function<bool()>& cancelled);
+  /// It has sent something, by which it was found ready.
+  bool has_sent() const;
   /// The row it works on; -1 between calls.
   std::int64_t row() const {
     return progress()->load(std::memory_order_relaxed);
@@ -81,6 +84,7 @@ class Worker {
   int socket_;
   Ref<Buffer> slot_;
   std::set<std::uint32_t> functions_;
+  bool greeted_ = false;
 };
 
 class WorkerPool {
@@ -98,6 +102,8 @@ class WorkerPool {
   /// Starts workers up to `count`, without waiting for them.
   void warm(int count);
   int size() const;
+  /// A worker has started and is idle.
+  bool ready() const;
   /// Ends all idle workers; others end with their call.
   void shutdown();
 

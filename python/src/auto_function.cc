@@ -1,0 +1,153 @@
+#include "auto_function.h"
+
+#include "convert.h"
+#include "penstock/base/clock.h"
+#include "workers.h"
+
+namespace penstock::python {
+namespace {
+
+// Judged over at least this much work of blocks that ran side by side.
+constexpr std::int64_t kWindowNs = 30'000'000;
+// Below, a call costs less than its share of a crossing.
+constexpr std::int64_t kLeastCallNs = 8'000;
+// Share of one core that GIL-bound threads use together.
+constexpr double kLeastUse = 0.6;
+constexpr double kMostUse = 1.25;
+
+enum Mode : int { kThreads, kStarting, kProcesses, kStays };
+
+class AutoFunction final : public Function {
+ public:
+  AutoFunction(FunctionRef in_threads, PyRef prepare, Result result,
+               Spec declared, std::string identity, int workers,
+               std::shared_ptr<StageCounters> counters,
+               std::shared_ptr<ProcessControls> controls,
+               std::shared_ptr<AutoState> state)
+      : in_threads_(std::move(in_threads)),
+        prepare_(std::move(prepare)),
+        result_(result),
+        declared_(std::move(declared)),
+        identity_(std::move(identity)),
+        workers_(workers),
+        counters_(std::move(counters)),
+        controls_(std::move(controls)),
+        state_(std::move(state)) {}
+
+  StatusOr<Spec> output_spec(const Spec& input) const override {
+    return in_threads_->output_spec(input);
+  }
+  std::string identity() const override { return identity_; }
+
+  Status apply(const Block& in, CallContext& context,
+               Block& out) const override {
+    int mode = state_->mode.load(std::memory_order_acquire);
+    if (mode == kStarting && WorkerPool::instance().ready()) {
+      std::lock_guard lock(state_->mutex);
+      state_->mode.store(kProcesses, std::memory_order_release);
+      mode = kProcesses;
+    }
+    if (mode == kProcesses) return in_processes_->apply(in, context, out);
+    if (mode != kThreads) return in_threads_->apply(in, context, out);
+
+    const Clock& clock = Clock::real();
+    const int others = running_.fetch_add(1);
+    const std::int64_t started = clock.now();
+    const std::int64_t cpu_started = clock.thread_cpu();
+    const Status status = in_threads_->apply(in, context, out);
+    const std::int64_t cpu = clock.thread_cpu() - cpu_started;
+    const std::int64_t wall = clock.now() - started;
+    // Side by side at one of its ends: good enough over many blocks.
+    const bool shared = others > 0 || running_.load() > 1;
+    running_.fetch_sub(1);
+    if (shared && judge(in.size(), wall, cpu)) start();
+    return status;
+  }
+
+ private:
+  /// True when the window is full and says that the GIL limits.
+  bool judge(std::int64_t rows, std::int64_t wall, std::int64_t cpu) const {
+    std::lock_guard lock(window_mutex_);
+    calls_ += rows;
+    wall_ += wall;
+    cpu_ += cpu;
+    if (wall_ < kWindowNs) return false;
+    // Two side by side: half of the wall time each, if they take turns.
+    const double use = 2.0 * static_cast<double>(cpu_) /
+                       static_cast<double>(wall_);
+    const std::int64_t call = cpu_ / std::max<std::int64_t>(1, calls_);
+    calls_ = wall_ = cpu_ = 0;
+    if (use < kLeastUse || use > kMostUse || call < kLeastCallNs) {
+      agreeing_ = 0;
+      return false;
+    }
+    use_ = use;
+    call_ns_ = call;
+    return ++agreeing_ >= 2 || call > kWindowNs / 4;
+  }
+
+  void start() const {
+    int expected = kThreads;
+    if (!state_->mode.compare_exchange_strong(expected, kStays)) return;
+    Gil gil;
+    if (!gil.ok()) return;
+    const Owned pickled(
+        in_interpreter([&] { return PyObject_CallNoArgs(prepare_.get()); }));
+    std::lock_guard lock(state_->mutex);
+    if (pickled.get() == nullptr || !PyBytes_Check(pickled.get())) {
+      state_->reason = "limited by the GIL, but " + take_python_error();
+      return;
+    }
+    in_processes_ = make_process_function(
+        std::string(PyBytes_AS_STRING(pickled.get()),
+                    static_cast<std::size_t>(
+                        PyBytes_GET_SIZE(pickled.get()))),
+        result_, declared_, identity_, counters_, controls_);
+    state_->reason = absl::StrCat(
+        "the GIL limited it: threads side by side used ",
+        static_cast<int>(use_ * 100), "% of one core, a call takes ",
+        call_ns_ / 1000, " us");
+    WorkerPool::instance().warm(workers_);
+    state_->mode.store(kStarting, std::memory_order_release);
+  }
+
+  const FunctionRef in_threads_;
+  const PyRef prepare_;
+  const Result result_;
+  const Spec declared_;
+  const std::string identity_;
+  const int workers_;
+  const std::shared_ptr<StageCounters> counters_;
+  const std::shared_ptr<ProcessControls> controls_;
+  const std::shared_ptr<AutoState> state_;
+  // Written once, before mode says so.
+  mutable FunctionRef in_processes_;
+
+  mutable std::atomic<int> running_{0};
+  mutable std::mutex window_mutex_;
+  mutable std::int64_t calls_ = 0;
+  mutable std::int64_t wall_ = 0;
+  mutable std::int64_t cpu_ = 0;
+  mutable std::int64_t call_ns_ = 0;
+  mutable double use_ = 0;
+  mutable int agreeing_ = 0;
+};
+
+}  // namespace
+
+FunctionHandle make_auto_function(PyRef fn, PyRef prepare, Result result,
+                                  Spec declared, std::string identity,
+                                  int workers) {
+  FunctionHandle handle =
+      make_python_function(std::move(fn), result, declared, identity);
+  handle.controls = std::make_shared<ProcessControls>();
+  handle.controls->workers.store(workers);
+  handle.automatic = std::make_shared<AutoState>();
+  handle.ref = std::make_shared<AutoFunction>(
+      handle.ref, std::move(prepare), result, std::move(declared),
+      std::move(identity), workers, handle.counters, handle.controls,
+      handle.automatic);
+  return handle;
+}
+
+}  // namespace penstock::python

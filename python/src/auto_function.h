@@ -1,0 +1,32 @@
+// A Python function that starts in threads and moves to worker processes when
+// the GIL is seen to limit it.
+//
+// Each block goes to one executor, chosen when it starts, so nothing is lost,
+// doubled or reordered by a move. The judgement: at least two blocks ran at the
+// same time, and together they used no more CPU than one core gives, but not
+// less either (that would be waiting), so they waited for each other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "functions.h"
+#include "process_function.h"
+
+namespace penstock::python {
+
+/// What became of it, for explain() and stats().
+struct AutoState {
+  std::atomic<int> mode{0};  // 0 threads, 1 workers start, 2 processes, 3 stays
+  std::mutex mutex;
+  std::string reason;
+};
+
+/// `prepare` (Python, no arguments) gives the pickled function, or raises to
+/// stay in threads.
+FunctionHandle make_auto_function(PyRef fn, PyRef prepare, Result result,
+                                  Spec declared, std::string identity,
+                                  int workers);
+
+}  // namespace penstock::python
