@@ -294,7 +294,7 @@ def _same_types(a: Any, b: Any) -> bool:
             and list(a) == list(b)
             and all(_same_types(a[k], b[k]) for k in a)
         )
-    return getattr(a, "dtype", a) == getattr(b, "dtype", b)
+    return bool(getattr(a, "dtype", a) == getattr(b, "dtype", b))
 
 
 def wrap_dataset(native: Any) -> Dataset:

@@ -199,6 +199,7 @@ def _process(
 
 def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:
     identity = function_identity(fn)
+    handle: Any
     if kind == "dataset":
         handle = _penstock.python_dataset_function(fn, signature, identity)
     else:

@@ -25,7 +25,8 @@ def state_bytes(state: Any) -> bytes:
         and state.get("version") == _STATE_VERSION
         and isinstance(state.get("state"), bytes)
     ):
-        return state["state"]
+        packed: bytes = state["state"]
+        return packed
     raise ArgumentTypeError(
         "iterator: state must be what state_dict() gave, got "
         f"{type(state).__name__}"

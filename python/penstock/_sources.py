@@ -67,9 +67,8 @@ class Sources:
         numbers = [check.integer("range", n, v) for n, v in zip(names, args)]
         if len(numbers) == 1:
             numbers.insert(0, 0)
-        if len(numbers) == 2:
-            numbers.append(1)
-        native = _native.range(*numbers, check.stage_name("range", name))
+        start, stop, step = numbers if len(numbers) == 3 else (*numbers, 1)
+        native = _native.range(start, stop, step, check.stage_name("range", name))
         return _source(native, "range", *args, name=name)
 
     @staticmethod

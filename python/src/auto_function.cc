@@ -1,5 +1,10 @@
 #include "auto_function.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
 #include "convert.h"
 #include "penstock/base/clock.h"
 #include "workers.h"
@@ -14,6 +19,34 @@ constexpr std::int64_t kLeastCallNs = 8'000;
 // Share of one core that GIL-bound threads use together.
 constexpr double kLeastUse = 0.6;
 constexpr double kMostUse = 1.25;
+
+// Blocks shorter than this are looked at now and then only.
+constexpr std::int64_t kLongBlockNs = 1'000'000;
+constexpr std::uint32_t kSampleEvery = 4;
+
+/// Time that the calling thread has used a core, or waited for one: what it
+/// waited for besides was no core. One read of /proc, about 2 us.
+std::int64_t core_ns() {
+  struct File {
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    ~File() {
+      if (fd >= 0) close(fd);
+    }
+  };
+  thread_local const File file;
+  char text[96];
+  const ssize_t n =
+      file.fd < 0 ? -1 : pread(file.fd, text, sizeof(text) - 1, 0);
+  long long running = 0;
+  long long delayed = 0;
+  if (n > 0) {
+    text[n] = '\0';
+    if (std::sscanf(text, "%lld %lld", &running, &delayed) == 2) {
+      return running + delayed;
+    }
+  }
+  return Clock::real().thread_cpu();
+}
 
 enum Mode : int { kThreads, kStarting, kProcesses, kStays };
 
@@ -51,32 +84,35 @@ class AutoFunction final : public Function {
     if (mode != kThreads) return in_threads_->apply(in, context, out);
 
     const Clock& clock = Clock::real();
+    const bool sample = long_blocks_.load(std::memory_order_relaxed) ||
+                        blocks_.fetch_add(1) % kSampleEvery == 0;
     const int others = running_.fetch_add(1);
     const std::int64_t started = clock.now();
-    const std::int64_t cpu_started = clock.thread_cpu();
+    const std::int64_t core_started = sample ? core_ns() : 0;
     const Status status = in_threads_->apply(in, context, out);
-    const std::int64_t cpu = clock.thread_cpu() - cpu_started;
+    const std::int64_t core = sample ? core_ns() - core_started : 0;
     const std::int64_t wall = clock.now() - started;
     // Side by side at one of its ends: good enough over many blocks.
     const bool shared = others > 0 || running_.load() > 1;
     running_.fetch_sub(1);
-    if (shared && judge(in.size(), wall, cpu)) start();
+    long_blocks_.store(wall > kLongBlockNs, std::memory_order_relaxed);
+    if (sample && shared && judge(in.size(), wall, core)) start();
     return status;
   }
 
  private:
   /// True when the window is full and says that the GIL limits.
-  bool judge(std::int64_t rows, std::int64_t wall, std::int64_t cpu) const {
+  bool judge(std::int64_t rows, std::int64_t wall, std::int64_t core) const {
     std::lock_guard lock(window_mutex_);
     calls_ += rows;
     wall_ += wall;
-    cpu_ += cpu;
+    core_ += core;
     if (wall_ < kWindowNs) return false;
     // Two side by side: half of the wall time each, if they take turns.
-    const double use = 2.0 * static_cast<double>(cpu_) /
+    const double use = 2.0 * static_cast<double>(core_) /
                        static_cast<double>(wall_);
-    const std::int64_t call = cpu_ / std::max<std::int64_t>(1, calls_);
-    calls_ = wall_ = cpu_ = 0;
+    const std::int64_t call = core_ / std::max<std::int64_t>(1, calls_);
+    calls_ = wall_ = core_ = 0;
     if (use < kLeastUse || use > kMostUse || call < kLeastCallNs) {
       agreeing_ = 0;
       return false;
@@ -104,7 +140,7 @@ class AutoFunction final : public Function {
                         PyBytes_GET_SIZE(pickled.get()))),
         result_, declared_, identity_, counters_, controls_);
     state_->reason = absl::StrCat(
-        "the GIL limited it: threads side by side used ",
+        "the GIL limited it: threads side by side got ",
         static_cast<int>(use_ * 100), "% of one core, a call takes ",
         call_ns_ / 1000, " us");
     WorkerPool::instance().warm(workers_);
@@ -124,10 +160,12 @@ class AutoFunction final : public Function {
   mutable FunctionRef in_processes_;
 
   mutable std::atomic<int> running_{0};
+  mutable std::atomic<std::uint32_t> blocks_{0};
+  mutable std::atomic<bool> long_blocks_{false};
   mutable std::mutex window_mutex_;
   mutable std::int64_t calls_ = 0;
   mutable std::int64_t wall_ = 0;
-  mutable std::int64_t cpu_ = 0;
+  mutable std::int64_t core_ = 0;
   mutable std::int64_t call_ns_ = 0;
   mutable double use_ = 0;
   mutable int agreeing_ = 0;

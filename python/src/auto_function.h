@@ -3,8 +3,8 @@
 //
 // Each block goes to one executor, chosen when it starts, so nothing is lost,
 // doubled or reordered by a move. The judgement: at least two blocks ran at the
-// same time, and together they used no more CPU than one core gives, but not
-// less either (that would be waiting), so they waited for each other.
+// same time, and together they used (or waited for) no more than one core, but
+// not less either (that would be sleeping), so they waited for each other.
 #pragma once
 
 #include <functional>
