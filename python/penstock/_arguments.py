@@ -64,6 +64,17 @@ def path(op: str, parameter: str, value: Any) -> str:
         ) from None
 
 
+def paths(op: str, parameter: str, value: Any) -> list[str]:
+    """One path, or a sequence of them."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return [path(op, parameter, value)]
+    try:
+        items = list(value)
+    except TypeError:
+        items = [value]
+    return [path(op, parameter, item) for item in items]
+
+
 def window(op: str, value: Any) -> int:
     """A buffer size, or GLOBAL."""
     if isinstance(value, str) and value == "global":

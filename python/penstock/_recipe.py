@@ -116,13 +116,3 @@ def load(data: bytes) -> Dataset:
     import cloudpickle
 
     return build(cloudpickle.loads(data))
-
-
-def with_error_policy(dataset: Dataset, policy: Any) -> Dataset:
-    """`dataset` with `policy` on every stage that has a function and none."""
-    steps: _Steps = []
-    for method, parent, args, kwargs in steps_of(dataset):
-        if method in ("map", "filter") and kwargs.get("on_error") is None:
-            kwargs = {**kwargs, "on_error": policy}
-        steps.append((method, parent, args, kwargs))
-    return build(steps)

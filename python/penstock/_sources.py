@@ -9,7 +9,7 @@ from penstock import _arguments as check
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, function_identity
-from penstock._options import UNKNOWN
+from penstock._options import AUTOTUNE, UNKNOWN
 from penstock._recipe import Recipe
 from penstock._spec import check_signature
 
@@ -271,6 +271,84 @@ class Sources:
 
         native = _native.zip(convert(structure), check.stage_name("zip", name))
         return _source(native, "zip", *datasets, parents=tuple(parents), name=name)
+
+    @staticmethod
+    def list_files(
+        pattern: Any,
+        shuffle: bool = False,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The files that match a pattern, or one of several, sorted.
+
+        ``**`` matches any directories. With `shuffle` in another order in each
+        iteration.
+
+        >>> import penstock as ps, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as where:
+        ...     for file in ("b.txt", "a.txt", "c.jpg"):
+        ...         _ = pathlib.Path(where, file).write_text("")
+        ...     names = ps.Dataset.list_files(where + "/*.txt").to_list()
+        >>> [name.rsplit(b"/")[-1] for name in names]
+        [b'a.txt', b'b.txt']
+        """
+        native = _native.list_files(
+            check.paths("list_files", "pattern", pattern),
+            check.boolean("list_files", "shuffle", shuffle),
+            check.seed("list_files", seed),
+            check.stage_name("list_files", name),
+        )
+        return _source(
+            native, "list_files", pattern, shuffle=shuffle, seed=seed, name=name
+        )
+
+    @staticmethod
+    def tfrecord(
+        files: Any,
+        compression: str | None = None,
+        num_parallel_reads: int = AUTOTUNE,
+        verify: bool = True,
+        max_record_bytes: int = 1 << 30,
+        name: str | None = None,
+    ) -> Dataset:
+        """The records of TFRecord files, as bytes, one file after the other.
+
+        `files` is a path or glob, a list of them, or a dataset of names.
+        `compression` is "GZIP", "ZLIB", "ZSTD" or "auto". Plain files are read by
+        index: ``ds[i]``, global shuffles, one file from all workers.
+
+        >>> import penstock as ps, tempfile
+        >>> with tempfile.NamedTemporaryFile() as empty:
+        ...     ps.Dataset.tfrecord(empty.name).to_list()
+        []
+        """
+        from penstock._dataset import Dataset
+
+        op = "tfrecord"
+        parents = (files,) if isinstance(files, Dataset) else ()
+        native = _native.tfrecord(
+            files._native
+            if isinstance(files, Dataset)
+            else check.paths(op, "files", files),
+            "" if compression is None else check.text(op, "compression", compression),
+            AUTOTUNE
+            if num_parallel_reads is None
+            else check.integer(op, "num_parallel_reads", num_parallel_reads),
+            check.boolean(op, "verify", verify),
+            check.integer(op, "max_record_bytes", max_record_bytes),
+            check.stage_name(op, name),
+        )
+        return _source(
+            native,
+            op,
+            files,
+            parents=parents,
+            compression=compression,
+            num_parallel_reads=num_parallel_reads,
+            verify=verify,
+            max_record_bytes=max_record_bytes,
+            name=name,
+        )
 
     @staticmethod
     def load(path: Any, name: str | None = None) -> Dataset:

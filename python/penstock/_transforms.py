@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from penstock import _arguments as check
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
@@ -14,7 +14,7 @@ from penstock._functions import (
     lower,
 )
 from penstock._options import AUTOTUNE, ErrorPolicy, Options, error_policy
-from penstock._recipe import Recipe, with_error_policy
+from penstock._recipe import Recipe
 from penstock._sources import check_datasets
 from penstock._spec import check_signature
 
@@ -479,6 +479,51 @@ class Transforms:
             native, "ragged_batch", n, drop_remainder=drop_remainder, name=name
         )
 
+    def pack(
+        self,
+        length: Any,
+        num_open: int = 1,
+        split_long: bool = False,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Several sequences in each row of `length`, for training on text.
+
+        Elements of rank-1 tensors become rows of values, segment ids (from 1; 0
+        is padding) and positions. A tensor gives the tuple of the three, a key k
+        of a dict the keys k, k_segment_ids and k_positions.
+
+        >>> import penstock as ps
+        >>> rows = ps.Dataset.from_list([[5, 6], [7], [8, 9]]).pack(4)
+        >>> values, segments, positions = rows.to_list()[0]
+        >>> values.tolist(), segments.tolist(), positions.tolist()
+        ([5, 6, 7, 0], [1, 1, 2, 0], [0, 1, 0, 0])
+        """
+        lengths = (
+            check.integers("pack", "length", length)
+            if isinstance(length, (list, tuple))
+            else [check.integer("pack", "length", length)]
+        )
+        native = self._native.pack(
+            lengths,
+            check.integer("pack", "num_open", num_open),
+            check.boolean("pack", "split_long", split_long),
+            check.leaf_values("pack", padding_values, self._native.element_spec),
+            check.boolean("pack", "drop_remainder", drop_remainder),
+            check.stage_name("pack", name),
+        )
+        return self._derive(
+            native,
+            "pack",
+            length,
+            num_open=num_open,
+            split_long=split_long,
+            padding_values=padding_values,
+            drop_remainder=drop_remainder,
+            name=name,
+        )
+
     def unbatch(self, name: str | None = None) -> Dataset:
         """Every row of an element's first dimension as an element.
 
@@ -736,8 +781,7 @@ class Transforms:
     def with_options(self, options: Options) -> Dataset:
         """The same elements, run as `options` say.
 
-        ``on_error`` holds for every map and filter before it that has no policy
-        of its own.
+        ``on_error`` holds for every stage that has no policy of its own.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(5).shuffle(5).with_options(ps.Options(seed=3))
@@ -748,10 +792,5 @@ class Transforms:
             raise ArgumentTypeError(
                 f"with_options: options must be ps.Options, got {options!r}"
             )
-        values = options._native()
-        base = self
-        if options.on_error != "raise":
-            # A policy belongs to the stages whose functions fail.
-            base = with_error_policy(cast("Dataset", self), options.on_error)
-        native = base._native.with_options(values)
-        return base._derive(native, "with_options", options, options=options)
+        native = self._native.with_options(options._native())
+        return self._derive(native, "with_options", options, options=options)

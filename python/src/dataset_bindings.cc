@@ -172,6 +172,29 @@ void bind_sources(nb::class_<Dataset>& c) {
     const Structure* s = zip_structure(structure, inputs);
     return Dataset::zip(s, inputs, std::move(name));
   });
+  c.def_static(
+      "list_files",
+      [](std::vector<Text> patterns, bool shuffle, Seed seed, Text name) {
+        return Dataset::list_files(
+            std::move(patterns),
+            {.shuffle = shuffle, .seed = seed, .name = std::move(name)});
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  c.def_static("tfrecord", [](nb::object files, Text compression, I64 reads,
+                              bool verify, I64 max_record_bytes, Text name) {
+    TFRecordOptions o{.compression = std::move(compression),
+                      .num_parallel_reads = reads,
+                      .verify = verify,
+                      .max_record_bytes = max_record_bytes,
+                      .name = std::move(name)};
+    if (nb::isinstance<Dataset>(files)) {
+      return Dataset::tfrecord(nb::cast<const Dataset&>(files), std::move(o));
+    }
+    auto names = nb::cast<std::vector<Text>>(files);
+    // May read the lengths of all records.
+    const WithoutGil waiting;
+    return Dataset::tfrecord(std::move(names), std::move(o));
+  });
   c.def_static("load", [](const Text& path, Text name) {
     return Dataset::load(path, std::move(name));
   });
@@ -280,6 +303,16 @@ void bind_transformations(nb::class_<Dataset>& c) {
   });
   c.def("ragged_batch", [](const Dataset& d, I64 n, bool drop, Text name) {
     return d.ragged_batch(n, {drop, std::move(name)});
+  });
+  c.def("pack", [](const Dataset& d, std::vector<I64> lengths, I64 open,
+                   bool split, nb::object values, bool drop, Text name) {
+    PackOptions o{.num_open = open,
+                  .split_long = split,
+                  .padding_values = paddings(values),
+                  .drop_remainder = drop,
+                  .name = std::move(name)};
+    return lengths.size() == 1 ? d.pack(lengths[0], std::move(o))
+                               : d.pack(std::move(lengths), std::move(o));
   });
   c.def("shuffle", [](const Dataset& d, I64 size, Seed seed, bool reshuffle,
                       Text name) {
