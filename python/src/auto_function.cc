@@ -19,14 +19,20 @@ constexpr std::int64_t kLeastCallNs = 8'000;
 // Share of one core that GIL-bound threads use together.
 constexpr double kLeastUse = 0.6;
 constexpr double kMostUse = 1.25;
+// Of the time with a core or waiting for one, that is spent with it.
+constexpr double kLeastShare = 0.04;
 
 // Blocks shorter than this are looked at now and then only.
 constexpr std::int64_t kLongBlockNs = 1'000'000;
 constexpr std::uint32_t kSampleEvery = 4;
 
-/// Time that the calling thread has used a core, or waited for one: what it
+/// Time that the calling thread has used a core, and waited for one: what it
 /// waited for besides was no core. One read of /proc, about 2 us.
-std::int64_t core_ns() {
+struct CoreTime {
+  std::int64_t used = 0;
+  std::int64_t delayed = 0;
+};
+CoreTime core_time() {
   struct File {
     int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     ~File() {
@@ -42,10 +48,10 @@ std::int64_t core_ns() {
   if (n > 0) {
     text[n] = '\0';
     if (std::sscanf(text, "%lld %lld", &running, &delayed) == 2) {
-      return running + delayed;
+      return {running, delayed};
     }
   }
-  return Clock::real().thread_cpu();
+  return {Clock::real().thread_cpu(), 0};
 }
 
 enum Mode : int { kThreads, kStarting, kProcesses, kStays };
@@ -88,32 +94,40 @@ class AutoFunction final : public Function {
                         blocks_.fetch_add(1) % kSampleEvery == 0;
     const int others = running_.fetch_add(1);
     const std::int64_t started = clock.now();
-    const std::int64_t core_started = sample ? core_ns() : 0;
+    const CoreTime before = sample ? core_time() : CoreTime();
     const Status status = in_threads_->apply(in, context, out);
-    const std::int64_t core = sample ? core_ns() - core_started : 0;
+    const CoreTime after = sample ? core_time() : CoreTime();
     const std::int64_t wall = clock.now() - started;
     // Side by side at one of its ends: good enough over many blocks.
     const bool shared = others > 0 || running_.load() > 1;
     running_.fetch_sub(1);
     long_blocks_.store(wall > kLongBlockNs, std::memory_order_relaxed);
-    if (sample && shared && judge(in.size(), wall, core)) start();
+    if (sample && shared &&
+        judge(in.size(), wall,
+              {after.used - before.used, after.delayed - before.delayed})) {
+      start();
+    }
     return status;
   }
 
  private:
   /// True when the window is full and says that the GIL limits.
-  bool judge(std::int64_t rows, std::int64_t wall, std::int64_t core) const {
+  bool judge(std::int64_t rows, std::int64_t wall, CoreTime core) const {
     std::lock_guard lock(window_mutex_);
     calls_ += rows;
     wall_ += wall;
-    core_ += core;
+    core_ += core.used + core.delayed;
+    used_ += core.used;
     if (wall_ < kWindowNs) return false;
     // Two side by side: half of the wall time each, if they take turns.
     const double use = 2.0 * static_cast<double>(core_) /
                        static_cast<double>(wall_);
-    const std::int64_t call = core_ / std::max<std::int64_t>(1, calls_);
-    calls_ = wall_ = core_ = 0;
-    if (use < kLeastUse || use > kMostUse || call < kLeastCallNs) {
+    const std::int64_t call = used_ / std::max<std::int64_t>(1, calls_);
+    // On a busy machine a sleeper waits for a core when it wakes.
+    const bool sleeps = static_cast<double>(used_) <
+                        kLeastShare * static_cast<double>(core_);
+    calls_ = wall_ = core_ = used_ = 0;
+    if (use < kLeastUse || use > kMostUse || call < kLeastCallNs || sleeps) {
       agreeing_ = 0;
       return false;
     }
@@ -166,6 +180,7 @@ class AutoFunction final : public Function {
   mutable std::int64_t calls_ = 0;
   mutable std::int64_t wall_ = 0;
   mutable std::int64_t core_ = 0;
+  mutable std::int64_t used_ = 0;
   mutable std::int64_t call_ns_ = 0;
   mutable double use_ = 0;
   mutable int agreeing_ = 0;
