@@ -145,8 +145,10 @@ def ufunc(name: str, *args: Any) -> Traced:
         if any(x.ndim and not x._contiguous for x in operands):
             refuse(f"{name} of an array that is not contiguous")
         if name == "power":
+            base, exponent = operands
             return _float_power(
-                *operands,
+                base,
+                exponent,
                 casts=any(isinstance(k, np.dtype) and k != loop[0] for k in kinds),
             )
     if name == "positive" or (name in _INTEGERS_KEEP and loop[0].kind in "biu"):
