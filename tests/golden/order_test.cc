@@ -136,6 +136,48 @@ TEST(Golden, RandomNumbersBehindABatch) {
       ElementsAre(906, 333, 320));
 }
 
+TEST(Golden, RandomSource) {
+  EXPECT_THAT(values(Dataset::random(7).take(5)),
+              ElementsAre(670097689, 4293096188, 4058591190, 1511591826,
+                          1026510311));
+  EXPECT_THAT(values(Dataset::random().take(3).with_options({.seed = 7})),
+              ElementsAre(46635310, 3660342803, 1571472218));
+  const Dataset again = Dataset::random(7, true).take(3);
+  EXPECT_THAT(values(again), ElementsAre(4128277256, 1009392043, 3662562230));
+  EXPECT_THAT(values(again), ElementsAre(1186691613, 912916720, 2328311492));
+}
+
+TEST(Golden, SampleFromDatasets) {
+  const std::vector<Dataset> three = {Dataset::range(100, 108),
+                                      Dataset::range(200, 208),
+                                      Dataset::range(300, 308)};
+  EXPECT_THAT(values(Dataset::sample_from_datasets(three, {.seed = 7})),
+              ElementsAre(100, 300, 301, 302, 101, 102, 103, 104, 200, 303, 105,
+                          201, 106, 304, 107, 202, 203, 305, 306, 307, 204, 205,
+                          206, 207));
+  EXPECT_THAT(values(Dataset::sample_from_datasets(
+                  three, {.weights = {0.6, 0.3, 0.1},
+                          .seed = 7,
+                          .stop_on_empty_dataset = true})),
+              ElementsAre(100, 200, 201, 300, 101, 102, 103, 104, 202, 203, 105,
+                          106, 107, 204));
+}
+
+TEST(Golden, RejectionResample) {
+  const auto elements = [](const RejectionResampleOptions& options) {
+    return values(Dataset::range(40)
+                      .rejection_resample(
+                          [](std::int64_t x) { return x % 4 == 0 ? 1 : 0; },
+                          {0.5, 0.5}, options)
+                      .map([](const Element& e) { return Element(e[1]); }));
+  };
+  EXPECT_THAT(elements({.initial_dist = {0.75, 0.25}, .seed = 7}),
+              ElementsAre(0, 2, 4, 8, 9, 12, 16, 17, 18, 20, 21, 24, 28, 32, 35,
+                          36, 38, 39));
+  EXPECT_THAT(elements({.seed = 7}), ElementsAre(0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 18, 19,
+                          20, 21, 23, 24, 26, 28, 30, 32, 35, 36, 38, 39));
+}
+
 TEST(Golden, StreamOfOneKey) {
   RandomStream random(7);
   std::vector<std::uint64_t> out;

@@ -1,18 +1,16 @@
 #include "tests/support/random_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "tests/support/random_stages.h"
 
 namespace penstock::testing {
-namespace {
-
-constexpr std::size_t kMaxElements = 300;
-
 std::uint64_t hash_of(const Element& element) {
   Fingerprint fp;
   fp.add(element.to_string());
@@ -99,14 +97,10 @@ ModelElement batched(std::span<const ModelElement> group) {
           "", 0};
 }
 
-struct StageKind {
-  const char* name;
-  bool (*fits)(const Graph&);
-  void (*add)(Graph&, Choices&);
-};
-
 bool always(const Graph&) { return true; }
 bool of_scalars(const Graph& g) { return g.scalars; }
+
+namespace {
 
 // The table. An entry appends its stage to the dataset and does the same to the
 // model; keep the model too simple to be wrong.
@@ -358,7 +352,11 @@ Graph random_graph(Choices& choices, int stages) {
   // Stages that were given no seed draw the same numbers in each build.
   graph.dataset = graph.dataset.with_options({.seed = 11});
   for (int i = 0; i < stages && !choices.spent(); ++i) {
-    const StageKind& kind = kStages[choices.below(std::size(kStages))];
+    const std::span<const StageKind> more = more_stages();
+    const auto k = static_cast<std::size_t>(choices.below(
+        static_cast<std::int64_t>(std::size(kStages) + more.size())));
+    const StageKind& kind =
+        k < std::size(kStages) ? kStages[k] : more[k - std::size(kStages)];
     if (kind.fits(graph)) kind.add(graph, choices);
   }
   return graph;

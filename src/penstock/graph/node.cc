@@ -135,9 +135,28 @@ std::string Node::fingerprint() const {
   return fp.hex();
 }
 
+bool runs_by_index(const Node& top) {
+  for (const Node* n = &top;; n = n->inputs.front().get()) {
+    if (!n->indexed) return false;
+    const std::vector<Part> parts = n->op->lower();
+    if (n->inputs.empty()) return parts.front().source != nullptr;
+    if (n->inputs.size() > 1) return false;
+    if (n->op->indexed()->needs_random_access()) return true;
+    if (n->op->indexed()->is_map()) continue;
+    if (parts.size() != 1 || !parts.front().transform ||
+        !parts.front().transform->traits().one_to_one) {
+      return false;
+    }
+  }
+}
+
 std::uint64_t Node::fixed_shards() const {
   const Node* movable = this;
-  while (keeps_position(*movable)) movable = movable->inputs.front().get();
+  while (keeps_position(*movable) ||
+         (movable->indexed && movable->op->indexed()->repeats() &&
+          runs_by_index(*movable))) {
+    movable = movable->inputs.front().get();
+  }
   if (!movable->indexed || movable->op->indexed()->num_shards() == 0) {
     movable = nullptr;
   }

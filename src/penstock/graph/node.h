@@ -29,11 +29,15 @@ struct Node {
   /// Identifies the graph: equal graphs give equal elements.
   std::string fingerprint() const;
   /// Identifies the shards of the graph that a state cannot leave: all but one
-  /// that only index-preserving stages lie behind. 0 without any.
+  /// that only index-preserving stages and repeats lie behind. 0 without any.
   std::uint64_t fixed_shards() const;
   /// Options of all with_options stages, the outermost first.
   Options options() const;
 };
+
+/// Every node down to a source, or to one that needs random access, maps
+/// indices or elements: the chain runs without a sequencer.
+bool runs_by_index(const Node& top);
 
 /// The graph as text, one line per stage, sources first.
 std::string explain_graph(const Node& node);

@@ -139,6 +139,8 @@ struct Step {
   std::int64_t rows = 1;
   /// Call again for rows of this input too (it must take some then), or -1.
   int also = -1;
+  /// Or when any opened input has rows or ends; all of them can be taken.
+  bool any_opened = false;
 
   static Step more() { return {Kind::kMore, 0, 0}; }
   /// Call again when input `i` has a row more, or has ended. `rows` says how
@@ -147,6 +149,13 @@ struct Step {
     return {Kind::kNeed, i, rows};
   }
   static Step end() { return {Kind::kEnd, 0, 0}; }
+};
+
+/// A choice of a sequencer that keeps no fixed order: the next `rows` elements
+/// come from what it knows under `ordinal`.
+struct Turn {
+  std::int64_t ordinal = 0;
+  std::int64_t rows = 0;
 };
 
 /// The rows a sequencer may take. Implemented by the runtime.
@@ -175,6 +184,9 @@ class Inputs {
   }
   /// The input is not needed any more. Static inputs may be closed too.
   virtual void close(int input) = 0;
+  /// The choice to be made next, while the order of a restored state is
+  /// repeated; nothing when the choice is free.
+  virtual std::optional<Turn> scripted() const { return std::nullopt; }
 };
 
 /// Takes what a sequencer emits in one step: at most one item.
@@ -190,6 +202,9 @@ class Outputs {
   virtual void emit_error(Status status, Origin origin) = 0;
   /// Position of the first row emitted by this step, for the stage behind.
   virtual void set_tag(std::int64_t tag) = 0;
+  /// The choice behind the rows emitted last, scripted or not. Recorded, so
+  /// that a restore repeats it.
+  virtual void chose(const Turn& /*turn*/) {}
   /// An error that a policy took out, for the iterator's quarantine list.
   virtual void skipped(ErrorRef /*error*/) {}
 };
@@ -230,6 +245,8 @@ struct SequencerContext {
   const class Clock* clock = nullptr;
   /// Element spec of each input.
   std::span<const Spec> input_specs;
+  /// The order may be chosen as it runs (SequencerTraits::deterministic).
+  bool unordered = false;
   /// The input datasets, for a sequencer that opens them itself.
   std::vector<NodeRef> input_nodes;
 };
@@ -251,6 +268,11 @@ struct SequencerTraits {
   /// Only permutes rows: stages in front of it that map one to one may as
   /// well run behind it, so that it holds the cheapest form (a shuffle).
   bool permutes = false;
+  /// False: it chooses an order as it runs, tells each choice by chose() and
+  /// repeats those of Inputs::scripted(). Unset: as the options say.
+  std::optional<bool> deterministic = true;
+  /// Opened inputs that may be worked on at once; 0 is no cap.
+  int max_active = 0;
 };
 
 class Sequencer {
@@ -302,6 +324,8 @@ class IndexedOp {
   /// num_shards when this is a shard, else 0: its state moves to other counts.
   virtual std::int64_t num_shards() const { return 0; }
   virtual std::int64_t shard_index() const { return 0; }
+  /// Gives its input over and over: a state of shards behind it moves too.
+  virtual bool repeats() const { return false; }
   virtual void map_run(const IndexRun& /*run*/, std::int64_t /*input_size*/,
                        const CallContext& /*context*/,
                        std::vector<IndexRun>& /*out*/) const {}

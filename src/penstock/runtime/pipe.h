@@ -83,8 +83,11 @@ struct IndexChain {
   std::vector<NodeRef> keep_alive;
   PathRef path;
   Epoch epoch;
-  std::int64_t num_shards = 1;  // of the outermost map, if it is a shard
+  // Of the outermost map but repeats, if it is a shard; and the size of what
+  // is repeated, 0 without repeats.
+  std::int64_t num_shards = 1;
   std::int64_t shard_index = 0;
+  std::int64_t period = 0;
   bool user_code = false;
 
   Status read(const IndexRun& run, const std::atomic<bool>* cancel_flag,
@@ -278,6 +281,11 @@ class SequencerPipe final : public Pipe {
     return input >= 0 && pipes_[static_cast<std::size_t>(input)] != nullptr &&
            pipes_[static_cast<std::size_t>(input)]->out.ready_rows() > 0;
   }
+  /// An opened input has something that the last step has not seen.
+  bool opened_has_news() const;
+  /// Opened inputs with work in flight.
+  int active_inputs() const;
+  void append_delivery(std::int64_t ordinal, std::int64_t rows);
   void refill(Input& input, std::int64_t wanted);
   std::int64_t inbox_bytes() const;
   Ref<const Snapshot> take_snapshot();
@@ -294,6 +302,11 @@ class SequencerPipe final : public Pipe {
   std::vector<Mark> restored_opened_;
   std::deque<Mark> restored_openings_;  // of what will be opened next
   Ref<Opening> last_opening_ = make_ref<Opening>(Mark{});
+  // Of a sequencer that chooses its order: what it chose, and what a restored
+  // state says it is to choose.
+  bool unordered_ = false;
+  Ref<Delivery> last_delivery_;
+  std::deque<Turn> script_;
   Ref<const Snapshot> snapshot_;
   std::int64_t since_snapshot_ = 0;
   Charge held_;  // for what the state keeps alive

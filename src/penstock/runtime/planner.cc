@@ -30,8 +30,11 @@ struct PlannedPart {
 /// Emits the indices of a chain, for sequencers that permute positions.
 class Positions final : public Sequencer {
  public:
-  Positions(std::int64_t begin, std::int64_t end, std::int64_t num_shards)
-      : begin_(begin), end_(end), num_shards_(num_shards) {}
+  Positions(std::int64_t begin, const IndexChain& chain)
+      : begin_(begin),
+        end_(chain.size),
+        num_shards_(chain.num_shards),
+        period_(chain.period) {}
 
   SequencerTraits traits() const override {
     SequencerTraits traits;
@@ -55,6 +58,7 @@ class Positions final : public Sequencer {
     // As an indexed segment writes it: restore_index() reads both.
     writer.own.i64(s.as<Next>().index);
     writer.own.i64(num_shards_);
+    writer.own.i64(period_);
   }
   Status restore(SequencerState& s, Decoder& own) const override {
     s.as<Next>().index = own.i64();
@@ -68,6 +72,7 @@ class Positions final : public Sequencer {
   std::int64_t begin_;
   std::int64_t end_;
   std::int64_t num_shards_;
+  std::int64_t period_;
 };
 
 std::int64_t size_of(const Node& node) {
@@ -90,22 +95,6 @@ bool opens_inputs(const Node& node) {
     if (part.sequencer && part.sequencer->traits().opens_inputs) return true;
   }
   return false;
-}
-
-// Every node down to a source in this chain maps indices or elements, so the
-// chain needs no sequencer.
-bool by_index(const Node& top) {
-  for (const Node* n = &top;; n = n->inputs.front().get()) {
-    if (!n->indexed) return false;
-    const std::vector<Part> parts = n->op->lower();
-    if (n->inputs.empty()) return parts.front().source != nullptr;
-    if (n->inputs.size() > 1) return false;
-    if (n->op->indexed()->needs_random_access()) return true;
-    if (!n->op->indexed()->is_map() &&
-        !(parts.size() == 1 && one_to_one(parts.front()))) {
-      return false;
-    }
-  }
 }
 
 class Planner {
@@ -186,23 +175,35 @@ Status Planner::close_segment() {
 
 Status Planner::restore_index(IndexChain& chain, const Mark& mark,
                               std::int64_t& next) const {
-  next = 0;
+  next = mark.skip;
   if (mark.snapshot) {
     Decoder own(mark.snapshot->own);
-    next = own.i64();
+    const std::int64_t saved = own.i64();
     const std::int64_t shards = own.i64();
+    const std::int64_t period = own.i64();
     PS_RETURN_IF_ERROR(own.status("state of an indexed source"));
-    next += mark.skip;
-    if (shards != chain.num_shards) {
-      if (shards < 1) return absl::DataLossError("state: bad shard count");
-      // The same global position, seen from another number of shards.
-      const std::int64_t global = next * shards;
-      next = std::max<std::int64_t>(
-          0, (global - chain.shard_index + chain.num_shards - 1) /
-                 chain.num_shards);
+    if (saved < 0 || shards < 1 || period < 0 ||
+        __builtin_add_overflow(next, saved, &next)) {
+      return absl::DataLossError("state: bad position of an indexed source");
     }
-  } else {
-    next = mark.skip;
+    if (shards != chain.num_shards || period != chain.period) {
+      // The same global position, seen from another number of shards; in the
+      // same repetition, if there are any.
+      const std::int64_t repetition = period > 0 ? next / period : 0;
+      std::int64_t global = period > 0 ? next % period : next;
+      if (__builtin_mul_overflow(global, shards, &global)) {
+        return absl::DataLossError("state: bad position of an indexed source");
+      }
+      next = global <= chain.shard_index
+                 ? 0
+                 : (global - chain.shard_index - 1) / chain.num_shards + 1;
+      if (chain.period > 0) next = std::min(next, chain.period);
+      std::int64_t before = 0;
+      if (__builtin_mul_overflow(repetition, chain.period, &before) ||
+          __builtin_add_overflow(next, before, &next)) {
+        return absl::DataLossError("state: bad position of an indexed source");
+      }
+    }
   }
   if (next < 0) return absl::DataLossError("state: negative position");
   next = std::min(next, chain.size);
@@ -306,7 +307,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
   std::vector<NodeRef> nodes;
   for (NodeRef n = top;; n = n->inputs.front()) {
     nodes.push_back(n);
-    if (n->inputs.size() != 1 || (opens_inputs(*n) && !by_index(*n))) break;
+    if (n->inputs.size() != 1 || (opens_inputs(*n) && !runs_by_index(*n))) break;
   }
 
   // The nodes from `head` down to the end of `nodes` become the index chain.
@@ -355,16 +356,20 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     chain->user_code = lowered.size() != 1 || !lowered.front().source ||
                        lowered.front().source->user_code();
     bool outermost = true;
+    bool repeated = false;
     for (std::size_t i = head; i < base; ++i) {
       const IndexedOp* op = nodes[i]->op->indexed();
       if (!op->is_map()) continue;
       if (outermost && op->num_shards() > 0) {
         chain->num_shards = op->num_shards();
         chain->shard_index = op->shard_index();
+        if (repeated) chain->period = size_of(*nodes[i]);
       }
+      repeated |= op->repeats();
       // Options and limits map every index to itself.
       const std::vector<Part> own = nodes[i]->op->lower();
-      outermost &= own.empty() || own.front().limit.has_value();
+      outermost &= op->repeats() || own.empty() ||
+                   own.front().limit.has_value();
       chain->maps.push_back(
           {op, size_of(*nodes[i]->inputs.front()), stage_of(*nodes[i])});
     }
@@ -416,8 +421,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       std::int64_t next = 0;
       PS_RETURN_IF_ERROR(restore_index(*chain, mark, next));
       Stage* stage = chain->base_stage;
-      auto positions = std::make_shared<Positions>(next, chain->size,
-                                                   chain->num_shards);
+      auto positions = std::make_shared<Positions>(next, *chain);
       auto pipe = std::make_unique<SequencerPipe>(run_, positions, stage);
       pipe->out.limit = limits[parts.size()];
       SequencerContext context;

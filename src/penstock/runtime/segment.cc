@@ -446,6 +446,7 @@ Mark SegmentPipe::input_mark(const Work& work) const {
   Encoder own;
   own.i64(work.indices.begin);
   own.i64(chain->num_shards);
+  own.i64(chain->period);
   snapshot->own = std::move(own).take();
   return Mark{std::move(snapshot), 0};
 }

@@ -100,6 +100,11 @@ class PipeInputs final : public Inputs {
     return number;
   }
 
+  std::optional<Turn> scripted() const override {
+    if (pipe_.script_.empty()) return std::nullopt;
+    return pipe_.script_.front();
+  }
+
   void close(int i) override {
     auto& input = at(i);
     if (input.pipe == nullptr) return;
@@ -143,6 +148,13 @@ class PipeOutputs final : public Outputs {
     emit(Rows(BlockRef(make_ref<SharedBlock>(std::move(block)))));
   }
   void set_tag(std::int64_t tag) override { item.tag = tag; }
+  void chose(const Turn& turn) override {
+    pipe_.append_delivery(turn.ordinal, turn.rows);
+    if (pipe_.script_.empty()) return;
+    Turn& scripted = pipe_.script_.front();
+    scripted.rows -= turn.rows;
+    if (scripted.rows <= 0) pipe_.script_.pop_front();
+  }
   void skipped(ErrorRef error) override {
     quarantined.push_back(std::move(error));
   }
@@ -178,6 +190,10 @@ class PipeSnapshot final : public SnapshotWriter {
   Ref<const Snapshot> finish() {
     snapshot_->own = std::move(own).take();
     snapshot_->opening.set(pipe_.last_opening_);
+    if (pipe_.unordered_) {
+      pipe_.append_delivery(0, 0);  // what follows hangs on it
+      snapshot_->delivery.set(pipe_.last_delivery_);
+    }
     return std::move(snapshot_);
   }
 
@@ -209,6 +225,9 @@ Status SequencerPipe::start(const SequencerContext& context,
   input_specs_.assign(context.input_specs.begin(), context.input_specs.end());
   SequencerContext own = context;
   own.input_specs = input_specs_;
+  unordered_ =
+      !traits_.deterministic.value_or(run_.config().deterministic);
+  own.unordered = unordered_;
   PS_ASSIGN_OR_RETURN(state_, op_->make_state(own));
   if (mark.snapshot) {
     Decoder decoder(mark.snapshot->own);
@@ -216,6 +235,13 @@ Status SequencerPipe::start(const SequencerContext& context,
     restored_openings_.assign(mark.snapshot->openings.begin(),
                               mark.snapshot->openings.end());
     mark.snapshot->opening.set(last_opening_);
+    if (unordered_) {
+      append_delivery(0, 0);
+      mark.snapshot->delivery.set(last_delivery_);
+      for (const auto& [ordinal, rows] : mark.snapshot->deliveries) {
+        script_.push_back({ordinal, rows});
+      }
+    }
     PS_RETURN_IF_ERROR(op_->restore(*state_, decoder));
     PS_RETURN_IF_ERROR(
         decoder.status(absl::StrCat("state of ", stage_->label)));
@@ -223,11 +249,41 @@ Status SequencerPipe::start(const SequencerContext& context,
     return absl::OkStatus();
   }
   for (const Input& input : inputs_) {
-    if (!input.tail.snapshot || first_.snapshot) continue;
+    if (first_.snapshot || !(input.tail.snapshot || unordered_)) continue;
     snapshot_ = take_snapshot();
     first_ = Mark{snapshot_, 0};
   }
   return absl::OkStatus();
+}
+
+void SequencerPipe::append_delivery(std::int64_t ordinal, std::int64_t rows) {
+  auto delivery = make_ref<Delivery>(ordinal, rows);
+  if (last_delivery_) {
+    last_delivery_->next.store(Ref<Delivery>(delivery).detach(),
+                               std::memory_order_release);
+  }
+  last_delivery_ = std::move(delivery);
+}
+
+bool SequencerPipe::opened_has_news() const {
+  for (auto i = static_cast<std::size_t>(traits_.num_inputs);
+       i < pipes_.size(); ++i) {
+    if (pipes_[i] == nullptr) continue;
+    if (pipes_[i]->out.ready_rows() > 0 ||
+        (pipes_[i]->exhausted() && !inputs_[i].ended)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int SequencerPipe::active_inputs() const {
+  int n = 0;
+  for (auto i = static_cast<std::size_t>(traits_.num_inputs);
+       i < pipes_.size(); ++i) {
+    n += pipes_[i] != nullptr && !pipes_[i]->idle() ? 1 : 0;
+  }
+  return n;
 }
 
 bool SequencerPipe::idle() const {
@@ -260,7 +316,8 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
                                pipes_[needed] != nullptr &&
                                pipes_[needed]->out.ready_rows() == 0 &&
                                !pipes_[needed]->exhausted() &&
-                               !has_rows(need_.also);
+                               !has_rows(need_.also) &&
+                               !(need_.any_opened && opened_has_news());
   const bool may_run =
       kind == ClaimKind::kCpu ? run_.cpu_free()
                               : kind == ClaimKind::kHelp && !traits_.user_code;
@@ -283,6 +340,12 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   if (waits_for_input && wait_since_ == 0) wait_since_ = run_.claim_time;
   if (ended_) return false;
   // Upstream, the input waited for first.
+  const bool may_start =
+      traits_.max_active == 0 || active_inputs() < traits_.max_active;
+  const auto startable = [&](std::size_t i) {
+    return may_start || i < static_cast<std::size_t>(traits_.num_inputs) ||
+           !pipes_[i]->idle();
+  };
   Demand upstream;
   const bool unbounded = allowed == kUnlimited;
   if (waits_for_input) {
@@ -292,12 +355,17 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
             ? std::max<std::int64_t>(0, need_.rows - inputs_[needed].rows)
             : 0;
     upstream.critical = demand.critical && out.empty();
-    if (pipes_[needed]->find(upstream, kind, work)) return true;
+    if (startable(needed) && pipes_[needed]->find(upstream, kind, work)) {
+      return true;
+    }
   }
   upstream.rows = unbounded ? kUnlimited : 0;
   upstream.critical = false;
   for (std::size_t i = 0; i < pipes_.size(); ++i) {
-    if (pipes_[i] == nullptr || (waits_for_input && i == needed)) continue;
+    if (pipes_[i] == nullptr || (waits_for_input && i == needed) ||
+        !startable(i)) {
+      continue;
+    }
     if (pipes_[i]->find(upstream, kind, work)) return true;
   }
   return false;
@@ -332,9 +400,12 @@ void SequencerPipe::run(Work& work) {
   std::int64_t emitted = 0;
   std::int64_t bytes = 0;
   for (int i = 0; i < kMaxStepsPerClaim && !run_.cancelled(); ++i) {
-    if (!snapshot_ || traits_.snapshot_interval == 0 ||
-        since_snapshot_ >= traits_.snapshot_interval ||
-        (since_snapshot_ == 0 && starts_from_scratch(*snapshot_))) {
+    // A snapshot inside a script would have to hold the rest of it.
+    if (!snapshot_ ||
+        (script_.empty() &&
+         (traits_.snapshot_interval == 0 ||
+          since_snapshot_ >= traits_.snapshot_interval ||
+          (since_snapshot_ == 0 && starts_from_scratch(*snapshot_))))) {
       snapshot_ = take_snapshot();
       since_snapshot_ = 0;
     }

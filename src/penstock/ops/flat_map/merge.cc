@@ -5,7 +5,9 @@
 // One that has ended passes its turn on; the next outer element takes its place
 // when the turn comes round again. Rows that were expanded are passed on as
 // they lie; the other datasets are opened as inputs, those of the whole cycle
-// and a few more early, so that they run in parallel.
+// and a few more early, so that they run in parallel. Without a fixed order
+// `cycle_length` datasets are kept open and those that have elements give them,
+// at most `block_length` in a row; a restore repeats the turns that were taken.
 //
 // State: the turn, and per open dataset the number of its outer element and
 // how far it was read. After a restore the outer elements are read again (and
@@ -59,6 +61,7 @@ struct Missing {
 
 struct MergeState final : SequencerState {
   std::string stage;
+  bool unordered = false;
 
   std::deque<Chunk> chunks;
   std::int64_t next_number = 0;  // of the first outer element without a slot
@@ -160,12 +163,15 @@ class Merge final : public Sequencer {
   SequencerTraits traits() const override {
     SequencerTraits traits;
     traits.needs_payload = true;
+    traits.deterministic = options_.deterministic;
+    traits.max_active = options_.max_active;
     return traits;
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
       const SequencerContext& context) const override {
     auto state = std::make_unique<MergeState>();
     state->stage = context.stage->to_string();
+    state->unordered = context.unordered;
     return state;
   }
   std::int64_t held_bytes(const SequencerState& s) const override {
@@ -183,6 +189,7 @@ class Merge final : public Sequencer {
                       Outputs& out) const override {
     auto& state = s.as<MergeState>();
     if (state.reading < state.read_to) return read_again(state, in);
+    if (state.unordered) return in_any_order(state, in, out);
     open_early(state, in);
     Emitter emitter(out);
     Step step = in_turn(state, in, out.room(), emitter);
@@ -254,7 +261,8 @@ class Merge final : public Sequencer {
     if (state.reading < 0 || state.reading > state.next_number ||
         state.position > slots || state.taken < 0 ||
         state.taken >= options_.block_length ||
-        static_cast<std::int64_t>(slots) > options_.cycle_length) {
+        (!state.unordered &&
+         static_cast<std::int64_t>(slots) > options_.cycle_length)) {
       own.fail();
     }
     std::sort(
@@ -442,6 +450,97 @@ class Merge final : public Sequencer {
       }
     }
     return Step::more();
+  }
+
+  // --- in any order ---------------------------------------------------------
+  static Slot& unused_slot(MergeState& state) {
+    for (Slot& slot : state.slots) {
+      if (!slot.used) return slot;
+    }
+    return state.slots.emplace_back();
+  }
+
+  static Read take_turn(Slot& slot, Inputs& in, std::int64_t max,
+                        Emitter& emitter, Outputs& out) {
+    const Read got = read(slot, in, max, emitter);
+    if (got.rows > 0) out.chose({slot.number, got.rows});
+    return got;
+  }
+
+  StatusOr<Step> in_any_order(MergeState& state, Inputs& in,
+                              Outputs& out) const {
+    Emitter emitter(out);
+    std::int64_t room = out.room();
+    PS_ASSIGN_OR_RETURN(std::optional<Step> step,
+                        repeat_turns(state, in, out, room, emitter));
+    if (!step) step = take_turns(state, in, out, room, emitter);
+    emitter.flush();
+    return *step;
+  }
+
+  /// Takes the turns of a restored state; nothing when all are taken. More
+  /// datasets than the cycle are open for a while, where the end of one was
+  /// known when the next was opened.
+  StatusOr<std::optional<Step>> repeat_turns(MergeState& state, Inputs& in,
+                                             Outputs& out, std::int64_t& room,
+                                             Emitter& emitter) const {
+    while (const std::optional<Turn> turn = in.scripted()) {
+      if (room <= 0 || emitter.full()) return Step::more();
+      while (state.next_number <= turn->ordinal) {
+        const Fill filled = fill(state, in, unused_slot(state));
+        if (filled == Fill::kWait) return Step::need(0);
+        if (filled == Fill::kEnd) return changed();
+      }
+      const auto slot = std::find_if(
+          state.slots.begin(), state.slots.end(), [&](const Slot& s) {
+            return s.used && s.number == turn->ordinal;
+          });
+      if (slot == state.slots.end()) return changed();
+      const Read got =
+          take_turn(*slot, in, std::min(room, turn->rows), emitter, out);
+      if (got.ended) return changed();
+      if (got.rows == 0) return Step::need(slot->input, turn->rows);
+      room -= got.rows;
+    }
+    return std::optional<Step>();
+  }
+
+  static Status changed() {
+    return absl::DataLossError(
+        "the datasets are shorter than when the state was saved");
+  }
+
+  Step take_turns(MergeState& state, Inputs& in, Outputs& out,
+                  std::int64_t room, Emitter& emitter) const {
+    Fill filled = Fill::kFilled;
+    for (bool any = true; any;) {
+      while (filled == Fill::kFilled &&
+             static_cast<std::int64_t>(state.used_slots) <
+                 options_.cycle_length) {
+        filled = fill(state, in, unused_slot(state));
+      }
+      any = false;
+      for (std::size_t n = state.slots.size(); n > 0; --n) {
+        if (room <= 0 || emitter.full()) return Step::more();
+        if (state.position >= state.slots.size()) state.position = 0;
+        Slot& slot = state.slots[state.position++];
+        if (!slot.used) continue;
+        const Read got = take_turn(
+            slot, in, std::min(room, options_.block_length), emitter, out);
+        room -= got.rows;
+        any |= got.ended || got.rows > 0;
+        if (got.ended) release(state, in, slot);
+      }
+    }
+    // Whoever is still open has nothing at hand.
+    for (const Slot& slot : state.slots) {
+      if (!slot.used) continue;
+      Step step = Step::need(slot.input);
+      step.any_opened = true;
+      if (filled == Fill::kWait) step.also = 0;
+      return step;
+    }
+    return filled == Fill::kEnd ? Step::end() : Step::need(0);
   }
 
   /// Reads the open outer elements again after a restore.

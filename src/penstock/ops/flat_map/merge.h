@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 
 #include "penstock/graph/operator.h"
 
@@ -13,6 +14,11 @@ struct MergeOptions {
   std::int64_t cycle_length = 1;
   /// Elements of one turn.
   std::int64_t block_length = std::numeric_limits<std::int64_t>::max();
+  /// False: whichever dataset has an element goes first. Unset: as the options
+  /// say.
+  std::optional<bool> deterministic = true;
+  /// Opened datasets that are worked on at once; 0 is no cap.
+  int max_active = 0;
 };
 
 /// Takes what make_expand() gives.

@@ -3,9 +3,9 @@
 //
 // The same parts as flat_map: a transform calls the function and reads small
 // datasets on the spot, a sequencer merges (flat_map/merge.cc, where order and
-// state are described). num_parallel_calls caps the calls of the function;
-// how many datasets are opened ahead does not change the order. With
-// deterministic=false the order is free; today it is the same.
+// state are described). num_parallel_calls caps the calls of the function and
+// the opened datasets that are worked on at once; neither changes the order.
+// With deterministic=false a dataset that is slow holds up no other.
 #include "penstock/ops/interleave/interleave.h"
 
 #include "penstock/ops/flat_map/flat_map.h"
@@ -41,11 +41,12 @@ class Interleave final : public Operator {
     fp.add(fn_->identity());
     fp.add(static_cast<std::uint64_t>(options_.cycle_length));
     fp.add(static_cast<std::uint64_t>(options_.block_length));
+    fp.add(static_cast<std::uint64_t>(options_.deterministic.value_or(true)));
   }
   std::vector<Part> lower() const override {
-    return nested_parts(
-        fn_, cap_,
-        {options_.cycle_length, options_.block_length});
+    return nested_parts(fn_, cap_,
+                        {options_.cycle_length, options_.block_length,
+                         options_.deterministic, cap_});
   }
   bool cheap() const override { return false; }
 

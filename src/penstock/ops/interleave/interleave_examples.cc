@@ -102,6 +102,30 @@ PENSTOCK_EXAMPLES(
                {.cycle_length = 3, .deterministic = false});
          },
          nullptr, 200, false},
+        {"in any order, then a shuffle",
+         [] {
+           return Dataset::range(14)
+               .interleave(
+                   [](std::int64_t x) {
+                     return x % 2 == 0 ? streamed(x) : small(x);
+                   },
+                   {.cycle_length = 3, .deterministic = false})
+               .shuffle(6, 5);
+         },
+         nullptr, 200, false},
+        {"in any order by the options, in blocks",
+         [] {
+           return Dataset::range(14)
+               .interleave(streamed, {.cycle_length = 4, .block_length = 2})
+               .with_options({.deterministic = false});
+         },
+         nullptr, 200, false},
+        {"with a width",
+         [] {
+           return Dataset::range(12).interleave(
+               streamed, {.cycle_length = 5, .num_parallel_calls = 2});
+         },
+         [] { return scalars(interleaved(lists(12), 5, 1)); }},
     });
 
 }  // namespace

@@ -4,8 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <thread>
 
 #include "penstock/penstock.h"
 
@@ -224,6 +229,108 @@ TEST(Interleave, WithoutOrderNothingIsLostOrDoubledOverARestore) {
     std::sort(got.begin(), got.end());
     ASSERT_EQ(got, expected) << stop;
   }
+}
+
+// Dataset 0 waits until it is released; nothing else waits for it.
+Dataset with_a_slow_one(std::shared_ptr<std::atomic<bool>> released,
+                        InterleaveOptions options) {
+  options.cycle_length = 2;
+  return Dataset::range(4).interleave(
+      [released](std::int64_t x) {
+        return Dataset::range(10 * x, 10 * x + 3).map([released](
+                                                          std::int64_t y) {
+          while (y < 10 && !released->load()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+          return y;
+        });
+      },
+      options);
+}
+
+TEST(Interleave, WithoutOrderASlowDatasetHoldsUpNoOther) {
+  for (const bool by_options : {false, true}) {
+    auto released = std::make_shared<std::atomic<bool>>(false);
+    const Dataset ds =
+        by_options ? with_a_slow_one(released, {})
+                         .with_options({.deterministic = false})
+                   : with_a_slow_one(released, {.deterministic = false});
+    Iterator it = ds.iterator();
+    std::vector<std::int64_t> first;
+    for (int i = 0; i < 9; ++i) {
+      first.push_back((*it.next())[0].value<std::int64_t>());
+    }
+    EXPECT_THAT(first, ::testing::Each(::testing::Ge(10)));
+    released->store(true);
+    std::vector<std::int64_t> last;
+    while (auto e = it.next()) last.push_back((*e)[0].value<std::int64_t>());
+    EXPECT_THAT(last, ::testing::UnorderedElementsAre(0, 1, 2));
+  }
+}
+
+TEST(Interleave, WithoutOrderARestoreBehindAWindowLosesNothing) {
+  // The window holds elements of several datasets; they are read again, in the
+  // order in which they came.
+  const auto make = [] {
+    return Dataset::range(30)
+        .interleave(
+            [](std::int64_t x) {
+              return Dataset::range(10 * x, 10 * x + 6)
+                  .map([](std::int64_t y) {
+                    std::this_thread::sleep_for(
+                        std::chrono::microseconds(37 * y % 211));
+                    return y;
+                  });
+            },
+            {.cycle_length = 5, .deterministic = false})
+        .shuffle(16, 3);
+  };
+  std::vector<std::int64_t> expected = values(make());
+  std::sort(expected.begin(), expected.end());
+  ASSERT_EQ(expected.size(), 180U);
+  for (int stop = 1; stop < 180; stop += 23) {
+    std::vector<std::int64_t> got;
+    Iterator it = make().iterator();
+    for (int i = 0; i < stop; ++i) {
+      got.push_back((*it.next())[0].value<std::int64_t>());
+    }
+    Iterator second = make().iterator(it.state_dict());
+    for (int i = 0; i < 7 && stop + i < 180; ++i) {
+      got.push_back((*second.next())[0].value<std::int64_t>());
+    }
+    Iterator third = make().iterator(second.state_dict());
+    while (auto e = third.next()) {
+      got.push_back((*e)[0].value<std::int64_t>());
+    }
+    std::sort(got.begin(), got.end());
+    ASSERT_EQ(got, expected) << stop;
+  }
+}
+
+TEST(Interleave, NumParallelCallsBoundsTheDatasetsWorkedOn) {
+  struct Seen {
+    std::mutex mutex;
+    std::map<std::int64_t, int> running;
+    std::size_t most = 0;
+  };
+  auto seen = std::make_shared<Seen>();
+  const Dataset ds = Dataset::range(24).interleave(
+      [seen](std::int64_t x) {
+        return Dataset::range(4).map([seen, x](std::int64_t y) {
+          {
+            std::lock_guard lock(seen->mutex);
+            ++seen->running[x];
+            seen->most = std::max(seen->most, seen->running.size());
+          }
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          std::lock_guard lock(seen->mutex);
+          if (--seen->running[x] == 0) seen->running.erase(x);
+          return 10 * x + y;
+        });
+      },
+      {.cycle_length = 8, .num_parallel_calls = 2});
+  EXPECT_EQ(values(ds).size(), 96U);
+  EXPECT_LE(seen->most, 2U);
 }
 
 TEST(Interleave, ManyOpenedDatasetsLeaveNothingBehind) {

@@ -4,8 +4,10 @@
 // element k of class c with probability (target / initial)[c] over the largest
 // such ratio, by a random number that depends on (seed, iteration, k) only.
 // Without initial_dist the shares are estimated from the elements so far, each
-// class counting 10 from the start. Elements are only ever dropped, never
-// repeated.
+// class counting 10 from the start. Elements are only ever dropped: tf.data
+// may mix a second pass over its input into the output, so that some elements
+// come twice. The shares are the same; here the input is read once, no element
+// is seen twice in an epoch, and the output is never larger than the input.
 //
 // State: the number of elements and, when estimating, a count per class.
 #include "penstock/ops/rejection_resample/rejection_resample.h"

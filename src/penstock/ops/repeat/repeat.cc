@@ -122,6 +122,7 @@ class Repeat final : public SequencerOp, public IndexedOp {
 
   const IndexedOp* indexed() const override { return this; }
   bool is_map() const override { return true; }
+  bool repeats() const override { return true; }
   void map_run(const IndexRun& run, std::int64_t input_size,
                const CallContext&, std::vector<IndexRun>& out) const override {
     const auto extended = [&](std::int64_t repetition) {

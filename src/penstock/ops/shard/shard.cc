@@ -2,8 +2,8 @@
 //
 // Over an indexed chain it maps indices; elsewhere it is a sequencer that
 // lists rows of blocks. num_shards and index are not part of the fingerprint:
-// the state of an indexed chain moves to another number of shards. Where it
-// cannot, the state as a whole is refused under other shards
+// the state of an indexed chain moves to another number of shards: to the same
+// place in the unsharded stream, in the same repetition. Where it cannot, the state as a whole is refused under other shards
 // (Node::fixed_shards), and the sequencer's own (how many elements came in)
 // carries both numbers and checks them.
 #include "penstock/ops/shard/shard.h"

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "tests/support/show.h"
 
 namespace penstock {
@@ -97,6 +100,113 @@ TEST(Shard, AnIndexedStateMovesToAnotherShardCount) {
   }
   EXPECT_THAT(rest, ::testing::UnorderedElementsAre("240", "250", "260", "270",
                                                     "280", "290"));
+}
+
+using Build = std::function<Dataset(std::int64_t, std::int64_t)>;
+
+// Each of `from` shards reads `each` elements; whichever state the `to` shards
+// go on from, together they give what is left, in their order.
+void expect_moves(const Build& sharded, std::int64_t from, std::int64_t to,
+                  std::int64_t each) {
+  std::vector<std::string> left = show(sharded(1, 0));
+  std::vector<std::string> states;
+  for (std::int64_t i = 0; i < from; ++i) {
+    Iterator it = sharded(from, i).iterator();
+    for (const std::string& e : show(it, each)) {
+      const auto found = std::find(left.begin(), left.end(), e);
+      ASSERT_NE(found, left.end()) << e;
+      left.erase(found);
+    }
+    states.push_back(it.state_dict());
+  }
+  for (const std::string& state : states) {
+    std::vector<std::string> rest;
+    for (std::int64_t i = 0; i < to; ++i) {
+      Iterator it = sharded(to, i).iterator(state);
+      const std::vector<std::string> some = show(it, 2);
+      // Once more from inside the new shard.
+      Iterator again = sharded(to, i).iterator(it.state_dict());
+      const std::vector<std::string> more = show(again);
+      EXPECT_EQ(show(it), more);
+      rest.insert(rest.end(), some.begin(), some.end());
+      rest.insert(rest.end(), more.begin(), more.end());
+    }
+    EXPECT_THAT(rest, ::testing::UnorderedElementsAreArray(left));
+  }
+}
+
+TEST(Shard, StatesOfIndexedChainsMoveBetweenShardCounts) {
+  const auto tenfold = [](std::int64_t x) { return x * 10; };
+  const std::vector<std::pair<std::string, Build>> chains = {
+      {"shard, map",
+       [=](auto n, auto i) {
+         return Dataset::range(60).shard(n, i).map(tenfold);
+       }},
+      {"map, shard",
+       [=](auto n, auto i) {
+         return Dataset::range(60).map(tenfold).shard(n, i);
+       }},
+      {"global shuffle, shard, map",
+       [=](auto n, auto i) {
+         return Dataset::range(60).shuffle(kGlobal, 7).shard(n, i).map(tenfold);
+       }},
+      {"map, global shuffle, shard",
+       [=](auto n, auto i) {
+         return Dataset::range(60).map(tenfold).shuffle(kGlobal, 7).shard(n, i);
+       }},
+      {"shard, repeat",
+       [](auto n, auto i) { return Dataset::range(60).shard(n, i).repeat(2); }},
+      {"shard, map, repeat, map",
+       [=](auto n, auto i) {
+         return Dataset::range(60).shard(n, i).map(tenfold).repeat(2).map(
+             tenfold);
+       }},
+      {"shard, two repeats",
+       [](auto n, auto i) {
+         return Dataset::range(60).shard(n, i).repeat(2).prefetch().repeat(2);
+       }},
+      {"global shuffle, shard, repeat",
+       [](auto n, auto i) {
+         return Dataset::range(60)
+             .shuffle({.buffer_size = kGlobal, .seed = 7})
+             .shard(n, i)
+             .repeat(2);
+       }},
+      {"global shuffle, repeat, shard",
+       [](auto n, auto i) {
+         return Dataset::range(60).shuffle(kGlobal, 7).repeat(2).shard(n, i);
+       }},
+      {"batch, global shuffle, shard",
+       [](auto n, auto i) {
+         return Dataset::range(240).batch(4).shuffle(kGlobal, 7).shard(n, i);
+       }},
+  };
+  for (const auto& [name, build] : chains) {
+    SCOPED_TRACE(name);
+    expect_moves(build, 4, 2, 6);
+    expect_moves(build, 2, 4, 11);
+    expect_moves(build, 3, 5, 1);
+    expect_moves(build, 4, 1, 0);
+    if (build(1, 0).cardinality() == Cardinality(120)) {
+      // In the second repetition, and between the two.
+      expect_moves(build, 4, 3, 15);
+      expect_moves(build, 4, 3, 20);
+    }
+  }
+}
+
+TEST(Shard, AStateBehindARepeatThatOpensItsInputDoesNotMove) {
+  const auto sharded = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(40).shard(n, i).prefetch(2).repeat(2);
+  };
+  Iterator it = sharded(4, 1).iterator();
+  show(it, 2);
+  const std::string state = it.state_dict();
+  EXPECT_EQ(build_status([&] {
+              (void)sharded(2, 0).iterator(state);
+              return sharded(2, 0);
+            }).code(),
+            StatusCode::kFailedPrecondition);
 }
 
 Status resume_status(const Dataset& from, const Dataset& to) {
