@@ -286,6 +286,38 @@ class Dataset {
   /// read by index: at(i), global shuffles, one file from all workers.
   static Dataset tfrecord(const FileNames& files, TFRecordOptions options = {});
   static Dataset tfrecord(const Dataset& files, TFRecordOptions options = {});
+  /// Lines without their ends.
+  static Dataset text_lines(const FileNames& files,
+                            TextLinesOptions options = {});
+  static Dataset text_lines(const Dataset& files,
+                            TextLinesOptions options = {});
+  /// Records of one size; of plain files by index.
+  static Dataset fixed_length_records(const FileNames& files,
+                                      std::int64_t record_bytes,
+                                      FixedLengthOptions options = {});
+  static Dataset fixed_length_records(const Dataset& files,
+                                      std::int64_t record_bytes,
+                                      FixedLengthOptions options = {});
+  /// Records of CSV files as dicts of scalars; a batch is a dict of columns.
+  static Dataset csv(const FileNames& files, CsvOptions options = {});
+  /// The columns must be given.
+  static Dataset csv(const Dataset& files, CsvOptions options);
+  /// JSON objects, one per line, as dicts of `fields`.
+  static Dataset jsonl(const FileNames& files, std::vector<JsonField> fields,
+                       JsonlOptions options = {});
+  static Dataset jsonl(const Dataset& files, std::vector<JsonField> fields,
+                       JsonlOptions options = {});
+  /// Samples of tar files as WebDataset has them: dicts of "__key__" and the
+  /// bytes of the files that share it, by extension.
+  static Dataset tar(const FileNames& files, TarOptions options = {});
+  static Dataset tar(const Dataset& files, TarOptions options = {});
+  /// (path, label) of the images in a directory per class; io::class_names()
+  /// tells the names.
+  static Dataset image_folder(const std::string& root,
+                              ImageFolderOptions options = {});
+  /// Rows of the arrays in .npy files, or dicts of the rows of all arrays in
+  /// .npz files. Mapped into memory: elements are views.
+  static Dataset npy(const FileNames& files, std::string name = "");
 
   /// Element i of every dataset as one tuple, as long as the shortest.
   static Dataset zip(const std::vector<Dataset>& datasets,
@@ -411,6 +443,14 @@ class Dataset {
     return take_while_function(
         detail::make_function(std::move(predicate), {}, name), name);
   }
+  /// Serialized tf.train.Examples become dicts of `features`; batches of them
+  /// become batches. VarLen and Ragged values of a batch are ragged.
+  Dataset parse_example(std::vector<Feature> features,
+                        std::string name = "") const;
+  /// Serialized SequenceExamples become (context, sequences).
+  Dataset parse_sequence_example(std::vector<Feature> context_features,
+                                 std::vector<Feature> sequence_features,
+                                 std::string name = "") const;
   /// Every row of an element's first dimension as an element.
   Dataset unbatch(std::string name = "") const;
   /// Batches of another size: what unbatch() and batch() give, cheaper.

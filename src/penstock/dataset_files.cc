@@ -1,8 +1,16 @@
 // The methods of Dataset that read files.
 #include "penstock/dataset.h"
 #include "penstock/io/glob.h"
+#include "penstock/ops/csv/csv.h"
+#include "penstock/ops/fixed_length_records/fixed_length_records.h"
+#include "penstock/ops/image_folder/image_folder.h"
+#include "penstock/ops/jsonl/jsonl.h"
 #include "penstock/ops/list_files/list_files.h"
 #include "penstock/ops/map/map.h"
+#include "penstock/ops/npy/npy.h"
+#include "penstock/ops/parse_example/parse_example.h"
+#include "penstock/ops/tar/tar.h"
+#include "penstock/ops/text_lines/text_lines.h"
 #include "penstock/ops/tfrecord/tfrecord.h"
 
 namespace penstock {
@@ -74,6 +82,157 @@ Dataset Dataset::tfrecord(const FileNames& files, TFRecordOptions options) {
 Dataset Dataset::tfrecord(const Dataset& files, TFRecordOptions options) {
   return build(ops::make_tfrecord(lower_options(options)), {files.node()},
                std::move(options.name));
+}
+
+namespace {
+
+int reads_cap(std::string_view op, std::int64_t num_parallel_reads) {
+  return detail::value_or_throw(ops::parallel_cap(op, num_parallel_reads));
+}
+
+OpOr lower_text_lines(const TextLinesOptions& options) {
+  ops::TextLinesOptions own;
+  own.compression = compression_of("text_lines", options.compression);
+  own.skip_lines = options.skip_lines;
+  own.max_record_bytes = options.max_record_bytes;
+  own.max_parallel = reads_cap("text_lines", options.num_parallel_reads);
+  return ops::make_text_lines(own);
+}
+
+ops::FixedLengthOptions lower_options(std::int64_t record_bytes,
+                                      const FixedLengthOptions& options) {
+  ops::FixedLengthOptions own;
+  own.record_bytes = record_bytes;
+  own.header_bytes = options.header_bytes;
+  own.footer_bytes = options.footer_bytes;
+  own.compression = compression_of("fixed_length_records", options.compression);
+  own.max_parallel =
+      reads_cap("fixed_length_records", options.num_parallel_reads);
+  return own;
+}
+
+ops::CsvOptions lower_options(const CsvOptions& options) {
+  ops::CsvOptions own;
+  own.columns = options.columns;
+  own.select_columns = options.select_columns;
+  own.header = options.header;
+  own.format = {options.delimiter, options.use_quote_delim, options.na_value};
+  own.compression = compression_of("csv", options.compression);
+  own.max_record_bytes = options.max_record_bytes;
+  own.max_parallel = reads_cap("csv", options.num_parallel_reads);
+  return own;
+}
+
+OpOr lower_jsonl(std::vector<JsonField> fields, const JsonlOptions& options) {
+  ops::JsonlOptions own;
+  own.fields = std::move(fields);
+  own.compression = compression_of("jsonl", options.compression);
+  own.max_record_bytes = options.max_record_bytes;
+  own.max_parallel = reads_cap("jsonl", options.num_parallel_reads);
+  return ops::make_jsonl(own);
+}
+
+OpOr lower_tar(const TarOptions& options) {
+  ops::TarOptions own;
+  own.fields = options.fields;
+  own.compression = compression_of("tar", options.compression);
+  own.max_record_bytes = options.max_record_bytes;
+  own.max_parallel = reads_cap("tar", options.num_parallel_reads);
+  return ops::make_tar(own);
+}
+
+}  // namespace
+
+Dataset Dataset::text_lines(const FileNames& files, TextLinesOptions options) {
+  return text_lines(names_dataset(expand("text_lines", files)),
+                    std::move(options));
+}
+
+Dataset Dataset::text_lines(const Dataset& files, TextLinesOptions options) {
+  return build(lower_text_lines(options), {files.node()},
+               std::move(options.name));
+}
+
+Dataset Dataset::fixed_length_records(const FileNames& files,
+                                      std::int64_t record_bytes,
+                                      FixedLengthOptions options) {
+  const ops::FixedLengthOptions own = lower_options(record_bytes, options);
+  std::vector<std::string> names = expand("fixed_length_records", files);
+  if (own.compression == Compression::kNone) {
+    return build(ops::make_indexed_fixed_length_records(names, own), {},
+                 std::move(options.name));
+  }
+  return fixed_length_records(names_dataset(std::move(names)), record_bytes,
+                              std::move(options));
+}
+
+Dataset Dataset::fixed_length_records(const Dataset& files,
+                                      std::int64_t record_bytes,
+                                      FixedLengthOptions options) {
+  return build(
+      ops::make_fixed_length_records(lower_options(record_bytes, options)),
+      {files.node()}, std::move(options.name));
+}
+
+Dataset Dataset::csv(const FileNames& files, CsvOptions options) {
+  ops::CsvOptions own = lower_options(options);
+  std::vector<std::string> names = expand("csv", files);
+  if (own.columns.empty()) {
+    own.columns = detail::value_or_throw(
+        ops::infer_columns(FileSystem::local(), names[0], own));
+  }
+  return build(ops::make_csv(own), {names_dataset(std::move(names)).node()},
+               std::move(options.name));
+}
+
+Dataset Dataset::csv(const Dataset& files, CsvOptions options) {
+  return build(ops::make_csv(lower_options(options)), {files.node()},
+               std::move(options.name));
+}
+
+Dataset Dataset::jsonl(const FileNames& files, std::vector<JsonField> fields,
+                       JsonlOptions options) {
+  return jsonl(names_dataset(expand("jsonl", files)), std::move(fields),
+               std::move(options));
+}
+
+Dataset Dataset::jsonl(const Dataset& files, std::vector<JsonField> fields,
+                       JsonlOptions options) {
+  return build(lower_jsonl(std::move(fields), options), {files.node()},
+               std::move(options.name));
+}
+
+Dataset Dataset::tar(const FileNames& files, TarOptions options) {
+  return tar(names_dataset(expand("tar", files)), std::move(options));
+}
+
+Dataset Dataset::tar(const Dataset& files, TarOptions options) {
+  return build(lower_tar(options), {files.node()}, std::move(options.name));
+}
+
+Dataset Dataset::image_folder(const std::string& root,
+                              ImageFolderOptions options) {
+  return build(ops::make_image_folder(root, options.extensions), {},
+               std::move(options.name));
+}
+
+Dataset Dataset::npy(const FileNames& files, std::string name) {
+  return build(ops::make_npy(expand("npy", files)), {}, std::move(name));
+}
+
+Dataset Dataset::parse_example(std::vector<Feature> features,
+                               std::string name) const {
+  return build(ops::make_parse_example(std::move(features)), {node_},
+               std::move(name));
+}
+
+Dataset Dataset::parse_sequence_example(std::vector<Feature> context_features,
+                                        std::vector<Feature> sequence_features,
+                                        std::string name) const {
+  return build(
+      ops::make_parse_sequence_example(std::move(context_features),
+                                       std::move(sequence_features)),
+      {node_}, std::move(name));
 }
 
 }  // namespace penstock

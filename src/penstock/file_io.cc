@@ -1,6 +1,7 @@
 #include "penstock/file_io.h"
 
 #include "absl/strings/str_format.h"
+#include "penstock/ops/image_folder/image_folder.h"
 #include "penstock/ops/tfrecord/writer.h"
 
 namespace penstock::io {
@@ -77,6 +78,57 @@ StatusOr<Tensor> read_file(std::string_view path) {
   }
   const auto* chars = reinterpret_cast<const char*>(buffer->data());
   return Tensor::string_view_of({chars, done}, std::move(buffer));
+}
+
+std::vector<std::string> class_names(const std::string& root) {
+  return detail::value_or_throw(
+      ops::image_classes(FileSystem::local(), root));
+}
+
+namespace {
+
+StatusOr<std::vector<FeatureColumn>> parse_all(
+    const ExampleParser& parser, std::span<const std::string_view> records) {
+  std::vector<FeatureColumn> columns;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  PS_RETURN_IF_ERROR(parser.parse(records, {}, columns, failed));
+  if (failed.empty()) return columns;
+  if (records.size() == 1) return failed[0].second;
+  return annotate(failed[0].second,
+                  absl::StrCat("record ", failed[0].first, ": "));
+}
+
+}  // namespace
+
+StatusOr<Element> parse_single_example(std::string_view serialized,
+                                       std::vector<Feature> features) {
+  PS_ASSIGN_OR_RETURN(const auto parser,
+                      ExampleParser::make(std::move(features)));
+  PS_ASSIGN_OR_RETURN(const auto columns, parse_all(*parser, {&serialized, 1}));
+  return parser->row(columns, 0);
+}
+
+StatusOr<Element> parse_example(const Tensor& serialized,
+                                std::vector<Feature> features) {
+  if (serialized.dtype() != DType::kString || serialized.rank() != 1) {
+    return invalid_argument(
+        "parse_example: serialized must be a batch of strings, got ",
+        Spec::of(serialized).to_string());
+  }
+  PS_ASSIGN_OR_RETURN(const auto parser,
+                      ExampleParser::make(std::move(features)));
+  PS_ASSIGN_OR_RETURN(auto columns, parse_all(*parser, serialized.strs()));
+  return parser->batch(std::move(columns));
+}
+
+StatusOr<Element> parse_single_sequence_example(
+    std::string_view serialized, std::vector<Feature> context_features,
+    std::vector<Feature> sequence_features) {
+  PS_ASSIGN_OR_RETURN(
+      const auto parser,
+      SequenceExampleParser::make(std::move(context_features),
+                                  std::move(sequence_features)));
+  return parser->parse(serialized);
 }
 
 TFRecordWriter::TFRecordWriter(const std::string& path,

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "penstock/dataset.h"
+#include "penstock/formats/tensor_bytes.h"
 
 namespace penstock::ops {
 class RecordWriter;
@@ -17,6 +18,23 @@ namespace penstock::io {
 /// The bytes of a file, as a string. For functions of map: a failure is a
 /// status, which takes the element's place.
 StatusOr<Tensor> read_file(std::string_view path);
+
+/// Classes of Dataset::image_folder(root), in the order of their numbers.
+std::vector<std::string> class_names(const std::string& root);
+
+/// A serialized Example as a dict of `features`, and a batch of them. For many
+/// records Dataset::parse_example() is the fast way.
+StatusOr<Element> parse_single_example(std::string_view serialized,
+                                       std::vector<Feature> features);
+StatusOr<Element> parse_example(const Tensor& serialized,
+                                std::vector<Feature> features);
+StatusOr<Element> parse_single_sequence_example(
+    std::string_view serialized, std::vector<Feature> context_features,
+    std::vector<Feature> sequence_features);
+using penstock::decode_raw;
+using penstock::parse_tensor;
+using penstock::serialize_example;
+using penstock::serialize_tensor;
 
 struct TFRecordWriterOptions {
   /// "", "GZIP", "ZLIB" or "ZSTD".

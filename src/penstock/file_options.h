@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "penstock/formats/csv.h"
+#include "penstock/formats/example.h"
+#include "penstock/formats/json_lines.h"
 #include "penstock/graph/options.h"
 #include "penstock/ops/tfrecord/tfrecord.h"
 
@@ -50,6 +53,66 @@ struct TFRecordOptions {
   UseIndex index = UseIndex::kAuto;
   /// A larger record is an error.
   std::int64_t max_record_bytes = std::int64_t{1} << 30;
+  std::string name = "";
+};
+
+struct TextLinesOptions {
+  /// "", "GZIP", "ZLIB", "ZSTD", or "auto" (gzip and zstd).
+  std::string compression = "";
+  std::int64_t num_parallel_reads = kAutotune;
+  /// Lines at the start of each file that are passed over.
+  std::int64_t skip_lines = 0;
+  std::int64_t max_record_bytes = std::int64_t{1} << 30;
+  std::string name = "";
+};
+
+struct FixedLengthOptions {
+  std::int64_t header_bytes = 0;
+  std::int64_t footer_bytes = 0;
+  std::string compression = "";
+  std::int64_t num_parallel_reads = kAutotune;
+  std::string name = "";
+};
+
+struct CsvOptions {
+  /// All fields of a record, in order. Empty: names from the first record of
+  /// the first file (with `header`), int64, float32 or string from its first
+  /// rows, and 0 or "" for what is missing.
+  std::vector<CsvColumn> columns = {};
+  /// Names of those that are wanted, in that order; empty: all.
+  std::vector<std::string> select_columns = {};
+  /// The first record of each file is no data.
+  bool header = true;
+  char delimiter = ',';
+  bool use_quote_delim = true;
+  std::string na_value = "";
+  std::string compression = "";
+  std::int64_t num_parallel_reads = kAutotune;
+  std::int64_t max_record_bytes = std::int64_t{1} << 30;
+  std::string name = "";
+};
+
+struct JsonlOptions {
+  std::string compression = "";
+  std::int64_t num_parallel_reads = kAutotune;
+  std::int64_t max_record_bytes = std::int64_t{1} << 30;
+  std::string name = "";
+};
+
+struct TarOptions {
+  /// Fields that each sample must have; empty: whatever it has, and the spec is
+  /// unknown.
+  std::vector<std::string> fields = {};
+  std::string compression = "";
+  std::int64_t num_parallel_reads = kAutotune;
+  std::int64_t max_record_bytes = std::int64_t{1} << 30;
+  std::string name = "";
+};
+
+struct ImageFolderOptions {
+  /// In lower case, with the dot.
+  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png", ".bmp",
+                                         ".gif", ".webp"};
   std::string name = "";
 };
 

@@ -65,7 +65,9 @@ void FixedSplitter::split(const SplitInput& in, SplitOutput& out) const {
     if (left < record_ + footer_) {
       if (!in.at_end) break;
       if (left == footer_) {
-        at = size;
+        // With rows before it the footer waits for the next call: consumed
+        // together, it would look cut off then.
+        if (out.rows.empty()) at = size;
       } else {
         out.fail(static_cast<std::size_t>(at),
                  annotate(absl::DataLossError(absl::StrCat(

@@ -1,0 +1,252 @@
+// The sources of files as their users meet them: arguments, inference,
+// compression, damage, states.
+#include <filesystem>
+#include <fstream>
+
+#include "penstock/formats/compression.h"
+#include "penstock/penstock.h"
+#include "tests/support/drain.h"
+#include "tests/support/tar_builder.h"
+#include "tests/support/temp_dir.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing::drain;
+using testing::error_of;
+using testing::fresh_path;
+using testing::TarBuilder;
+
+std::string put(std::string_view bytes) {
+  const std::string path = fresh_path();
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+std::string gzip(std::string_view bytes) {
+  auto compressor = Compressor::make(Compression::kGzip).value();
+  std::string out;
+  EXPECT_TRUE(compressor->add(bytes, out).ok());
+  EXPECT_TRUE(compressor->finish(out).ok());
+  return out;
+}
+
+std::string many_lines(int n) {
+  std::string text;
+  for (int i = 0; i < n; ++i) text += "line " + std::to_string(i) + "\n";
+  return text;
+}
+
+TEST(TextLines, ReadsFilesLargerThanItsBufferPlainAndCompressed) {
+  const std::string text = many_lines(200'000);
+  const std::string long_line(3'000'000, 'x');
+  for (const std::string& path :
+       {put(text + long_line), put(gzip(text + long_line))}) {
+    Iterator it = Dataset::text_lines(path, {.compression = "auto"}).iterator();
+    for (int i = 0; i < 200'000; ++i) {
+      ASSERT_EQ((*it.next())[0].str(), "line " + std::to_string(i));
+    }
+    EXPECT_EQ((*it.next())[0].str(), long_line);
+    EXPECT_FALSE(it.next().has_value());
+  }
+}
+
+TEST(TextLines, ContinuesFromAStateInTheMiddleOfACompressedFile) {
+  const Dataset ds = Dataset::text_lines(
+      {put(gzip(many_lines(50'000))), put(many_lines(10))},
+      {.compression = "auto"});
+  Iterator it = ds.iterator();
+  for (int i = 0; i < 33'333; ++i) it.next();
+  Iterator rest = ds.iterator(it.state_dict());
+  for (int i = 33'333; i < 50'010; ++i) {
+    ASSERT_EQ((*rest.next())[0].str(), "line " + std::to_string(i % 50'000));
+  }
+  EXPECT_FALSE(rest.next().has_value());
+}
+
+TEST(TextLines, LineAboveTheLimitIsAnError) {
+  EXPECT_THAT(drain(Dataset::text_lines(put("ab\n" + std::string(50, 'x') + "\n"),
+                                        {.max_record_bytes = 10})),
+              ElementsAre(HasSubstr("ab"), HasSubstr("max_record_bytes is 10")));
+}
+
+TEST(TextLines, RefusesWrongArguments) {
+  EXPECT_EQ(error_of([] { Dataset::text_lines("x", {.skip_lines = -1}); }),
+            "text_lines: skip_lines must be >= 0, got -1");
+  EXPECT_THAT(error_of([] { Dataset::text_lines("x", {.compression = "7z"}); }),
+              HasSubstr("text_lines: compression must be"));
+  EXPECT_THAT(error_of([] { Dataset::text_lines("x", {.num_parallel_reads = 0}); }),
+              HasSubstr("got 0"));
+}
+
+TEST(FixedLengthRecords, RefusesWrongArguments) {
+  const std::string path = put("abcd");
+  EXPECT_EQ(error_of([&] { Dataset::fixed_length_records(path, 0); }),
+            "fixed_length_records: record_bytes must be >= 1, got 0");
+  EXPECT_EQ(error_of([&] {
+              Dataset::fixed_length_records(path, 2, {.header_bytes = -1});
+            }),
+            "fixed_length_records: header_bytes must be >= 0, got -1");
+  EXPECT_THAT(error_of([&] { Dataset::fixed_length_records("/no/file", 2); }),
+              HasSubstr("No such file"));
+}
+
+TEST(FixedLengthRecords, IndexedAndCompressedAreTheSame) {
+  const std::string bytes = "HHaabbccF";
+  const FixedLengthOptions plain{.header_bytes = 2, .footer_bytes = 1};
+  FixedLengthOptions packed = plain;
+  packed.compression = "GZIP";
+  const Dataset indexed = Dataset::fixed_length_records(put(bytes), 2, plain);
+  EXPECT_EQ(indexed.cardinality(), Cardinality(3));
+  EXPECT_EQ(indexed.at(2)[0].str(), "cc");
+  EXPECT_EQ(drain(indexed),
+            drain(Dataset::fixed_length_records(put(gzip(bytes)), 2, packed)));
+  for (const std::string& cut : {"H", "HHF", "HHaabF", "HHaa"}) {
+    EXPECT_EQ(drain(Dataset::fixed_length_records(put(cut), 2, plain)).size(),
+              drain(Dataset::fixed_length_records(put(gzip(cut)), 2, packed))
+                  .size())
+        << cut;
+  }
+}
+
+TEST(Csv, TellsColumnsByTheFirstFile) {
+  const Dataset ds = Dataset::csv(put("a,b,c\n1,2.5,x\n,,\n7,1e3,\"y,z\"\n"));
+  EXPECT_EQ(ds.element_spec().to_string(),
+            Spec::dict({{"a", Spec::scalar<std::int64_t>()},
+                        {"b", Spec::scalar<float>()},
+                        {"c", Spec::tensor(DType::kString, Shape{})}})
+                .to_string());
+  const Element batch = ds.batch(3).to_list().at(0);
+  EXPECT_THAT(batch["a"].as<std::int64_t>(), ElementsAre(1, 0, 7));
+  EXPECT_THAT(batch["b"].as<float>(), ElementsAre(2.5f, 0, 1000));
+  EXPECT_THAT(batch["c"].strs(), ElementsAre("x", "", "y,z"));
+}
+
+TEST(Csv, ErrorsNameStageAndColumn) {
+  const auto got = drain(Dataset::csv(
+      put("a\n1\nx\n3\n"), {.columns = {{"a", DType::kInt64}}}));
+  ASSERT_THAT(got, SizeIs(3));
+  EXPECT_THAT(got[1], AllOf(StartsWith("!csv#1"),
+                            HasSubstr("column 'a' must be int64, got 'x'")));
+}
+
+TEST(Csv, RefusesWrongArguments) {
+  const std::string path = put("a,b\n1,2\n");
+  EXPECT_EQ(error_of([&] { Dataset::csv(path, {.select_columns = {"q"}}); }),
+            "csv: select_columns must name columns, got 'q'");
+  EXPECT_THAT(error_of([&] { Dataset::csv(path, {.delimiter = '"'}); }),
+              HasSubstr("delimiter must not be a quote"));
+  EXPECT_THAT(error_of([&] {
+                Dataset::csv(path, {.columns = {{"a", DType::kUInt8}}});
+              }),
+              HasSubstr("column 'a' must be int32"));
+  EXPECT_THAT(error_of([&] { Dataset::csv(put("")); }),
+              HasSubstr("columns must be given"));
+  EXPECT_THAT(error_of([&] { Dataset::csv(Dataset::list_files(path), {}); }),
+              HasSubstr("columns must be given, got none"));
+}
+
+TEST(Jsonl, RefusesWrongArguments) {
+  const std::string path = put("{}");
+  EXPECT_EQ(error_of([&] { Dataset::jsonl(path, {}); }),
+            "jsonl: fields must be given, got none");
+  EXPECT_THAT(error_of([&] { Dataset::jsonl(path, {{"a", DType::kInt32}}); }),
+              HasSubstr("field 'a' must be int64"));
+}
+
+TEST(Jsonl, ReadsManyLinesInOrder) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) {
+    text += "{\"i\": " + std::to_string(i) + ", \"s\": \"" +
+            std::string(static_cast<std::size_t>(i % 50), 'x') + "\"}\n";
+  }
+  std::int64_t i = 0;
+  for (const Element& e : Dataset::jsonl(
+           put(text), {{"i", DType::kInt64}, {"s", DType::kString}})) {
+    ASSERT_EQ(e["i"].value<std::int64_t>(), i);
+    ASSERT_EQ(e["s"].str().size(), static_cast<std::size_t>(i % 50));
+    ++i;
+  }
+  EXPECT_EQ(i, 20'000);
+}
+
+TEST(Tar, DamageNamesFileSampleAndByte) {
+  TarBuilder tar;
+  tar.file("a.x", "1").file("b.x", "2");
+  std::string bytes = tar.finish();
+  bytes[1024 + 3] ^= 1;
+  const std::string path = put(bytes);
+  const std::string next = put(TarBuilder().file("c.x", "3").finish());
+  const auto got = drain(Dataset::tar({path, next}, {.fields = {"x"}}));
+  ASSERT_THAT(got, SizeIs(3));
+  EXPECT_THAT(got[1], AllOf(HasSubstr(path),
+                            HasSubstr("record 1 at byte 1024: damaged")));
+  EXPECT_THAT(got[2], HasSubstr("3"));
+  EXPECT_THAT(error_of([&] { Dataset::tar(path, {.fields = {"x", "x"}}); }),
+              HasSubstr("field 'x' is given twice"));
+}
+
+TEST(Tar, ReadsSamplesLargerThanItsBuffer) {
+  TarBuilder tar;
+  for (int i = 0; i < 5; ++i) {
+    tar.file(std::to_string(i) + ".bin", std::string(1'500'000, 'x'));
+    tar.file(std::to_string(i) + ".txt", std::to_string(i));
+  }
+  int i = 0;
+  for (const Element& e :
+       Dataset::tar(put(gzip(tar.finish())),
+                    {.fields = {"bin", "txt"}, .compression = "GZIP"})) {
+    EXPECT_EQ(e["bin"].str().size(), 1'500'000u);
+    EXPECT_EQ(e["txt"].str(), std::to_string(i++));
+  }
+  EXPECT_EQ(i, 5);
+}
+
+TEST(Npy, SaysWhatIsWrongWithAFile) {
+  EXPECT_THAT(error_of([] { Dataset::npy(put("hello")); }),
+              AllOf(StartsWith("npy: '"), HasSubstr("not a .npy array")));
+  EXPECT_THAT(error_of([] { Dataset::npy("/no/such.npy"); }),
+              HasSubstr("No such file"));
+  EXPECT_THAT(error_of([] { Dataset::npy(put("")); }),
+              HasSubstr("not a .npy array"));
+}
+
+TEST(ImageFolder, TellsItsClasses) {
+  const std::string root = fresh_path();
+  for (const char* c : {"/b", "/a", "/c"}) {
+    std::filesystem::create_directories(root + c);
+  }
+  std::ofstream(root + "/b/x.jpg") << 1;
+  EXPECT_THAT(io::class_names(root), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(Dataset::image_folder(root).at(0)[1].value<std::int64_t>(), 1);
+  EXPECT_THAT(error_of([&] { Dataset::image_folder(root + "/a"); }),
+              HasSubstr("no image in a directory under"));
+  EXPECT_THAT(error_of([&] { Dataset::image_folder(root + "/none"); }),
+              StartsWith("image_folder: cannot list"));
+}
+
+TEST(ParseExample, ChecksItsInputAndFeatures) {
+  EXPECT_THAT(error_of([] {
+                Dataset::range(3).parse_example(
+                    {var_len_feature("a", DType::kInt64)});
+              }),
+              HasSubstr("elements must be strings or batches of strings"));
+  EXPECT_THAT(error_of([] {
+                Dataset::text_lines("x").parse_example({});
+              }),
+              HasSubstr("parse_example: features must be given, got none"));
+  // A spec that nobody knows is checked when the data is there.
+  const Dataset unknown = Dataset::range(2).map(
+      [](std::int64_t i) { return Element(Tensor::scalar(i)); });
+  EXPECT_THAT(drain(unknown.parse_example({var_len_feature("a", DType::kInt64)})),
+              ElementsAre(HasSubstr("elements must be strings, got int64"),
+                          HasSubstr("elements must be strings, got int64")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,99 @@
+#include "penstock/ops/files/parse_records.h"
+
+#include <algorithm>
+
+#include "penstock/ops/strings_of.h"
+
+namespace penstock::ops {
+namespace {
+
+TransformTraits one_to_one() {
+  TransformTraits traits;
+  traits.one_to_one = true;
+  return traits;
+}
+
+class ParseRecords final : public Transform {
+ public:
+  ParseRecords(const Structure* structure, ParseFn parse)
+      : structure_(structure), parse_(std::move(parse)) {}
+  TransformTraits traits() const override { return one_to_one(); }
+  Status apply(Block& block, CallContext& context) const override {
+    PS_ASSIGN_OR_RETURN(const auto records, strings_of(block));
+    Block::Columns columns;
+    std::vector<std::pair<std::int64_t, Status>> failed;
+    PS_RETURN_IF_ERROR(parse_(records, error_rows(block), columns, failed));
+    Block::Errors errors = block.errors();
+    for (auto& [row, status] : failed) {
+      errors.emplace_back(
+          row, context.error(std::move(status), block.origins().at(row)));
+    }
+    std::sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
+      return a.first < b.first;
+    });
+    block = Block(structure_, std::move(columns), block.size(),
+                  block.origins());
+    block.errors() = std::move(errors);
+    return absl::OkStatus();
+  }
+
+ private:
+  const Structure* structure_;
+  const ParseFn parse_;
+};
+
+class ParseEach final : public Transform {
+ public:
+  explicit ParseEach(std::function<StatusOr<Element>(std::string_view)> parse)
+      : parse_(std::move(parse)) {}
+  TransformTraits traits() const override { return one_to_one(); }
+  Status apply(Block& block, CallContext& context) const override {
+    PS_ASSIGN_OR_RETURN(const auto records, strings_of(block));
+    BlockBuilder builder;
+    builder.reserve(block.size());
+    for (std::int64_t row = 0; row < block.size(); ++row) {
+      if (ErrorRef error = block.error_ref(row)) {
+        builder.add_error(std::move(error));
+        continue;
+      }
+      auto element = parse_(records[static_cast<std::size_t>(row)]);
+      if (element.ok()) {
+        builder.add(*std::move(element));
+      } else {
+        builder.add_error(
+            context.error(element.status(), block.origins().at(row)));
+      }
+    }
+    PS_ASSIGN_OR_RETURN(Block out, builder.finish());
+    out.set_origins(block.origins());
+    block = std::move(out);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::function<StatusOr<Element>(std::string_view)> parse_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Transform> make_parse_records(const Structure* structure,
+                                                    ParseFn parse) {
+  return std::make_shared<ParseRecords>(structure, std::move(parse));
+}
+
+std::shared_ptr<const Transform> make_parse_each(
+    std::function<StatusOr<Element>(std::string_view)> parse) {
+  return std::make_shared<ParseEach>(std::move(parse));
+}
+
+Column split_column(const Tensor& values,
+                    const std::vector<std::int64_t>& splits) {
+  std::vector<Tensor> rows;
+  rows.reserve(splits.size());
+  for (std::size_t i = 0; i + 1 < splits.size(); ++i) {
+    rows.push_back(values.rows(splits[i], splits[i + 1]));
+  }
+  return Column(std::move(rows));
+}
+
+}  // namespace penstock::ops

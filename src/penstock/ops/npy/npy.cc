@@ -1,0 +1,163 @@
+// npy: rows of NumPy arrays in files, mapped into memory.
+//
+// An indexed source; elements are views of the mapped files, so nothing is
+// copied (but misaligned members of an .npz). Headers are read when the graph is built. A file must not shrink
+// while it is read (io/mapped_file.h).
+#include "penstock/ops/npy/npy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "penstock/formats/npy.h"
+#include "penstock/io/mapped_file.h"
+
+namespace penstock::ops {
+namespace {
+
+StatusOr<Tensor> map_array(const Ref<Buffer>& file, std::size_t begin,
+                           std::size_t size) {
+  const auto* chars = reinterpret_cast<const char*>(file->data());
+  const std::string_view bytes(chars + begin, size);
+  PS_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy(bytes));
+  if (header.data_bytes > bytes.size() - header.data_offset) {
+    return absl::DataLossError(absl::StrCat(
+        "truncated: the array has ", header.data_bytes, " bytes, the file ",
+        bytes.size() - header.data_offset));
+  }
+  if (header.shape.rank() == 0) {
+    return invalid_argument("the array must have rows, got a scalar");
+  }
+  const std::byte* data = file->data() + begin + header.data_offset;
+  if (reinterpret_cast<std::uintptr_t>(data) % dtype_size(header.dtype) == 0) {
+    return Tensor::from_buffer(header.dtype, header.shape, file, data);
+  }
+  // Members of an archive lie anywhere: those are copied.
+  PS_ASSIGN_OR_RETURN(Tensor copy,
+                      Tensor::allocate(header.dtype, header.shape));
+  if (header.data_bytes > 0) {
+    std::memcpy(copy.mutable_data(), data, header.data_bytes);
+  }
+  return copy;
+}
+
+StatusOr<Element> map_arrays(const std::string& path) {
+  PS_ASSIGN_OR_RETURN(const Ref<Buffer> file, map_file(path));
+  const auto* chars = reinterpret_cast<const char*>(file->data());
+  const std::string_view bytes(chars, file->size());
+  if (bytes.substr(0, 2) != "PK") {
+    PS_ASSIGN_OR_RETURN(Tensor array, map_array(file, 0, bytes.size()));
+    return Element(std::move(array));
+  }
+  PS_ASSIGN_OR_RETURN(const auto members, parse_npz(bytes));
+  std::vector<std::pair<std::string, Element>> items;
+  for (const NpzMember& member : members) {
+    auto array = map_array(file, member.begin, member.size);
+    if (!array.ok()) {
+      return annotate(array.status(), absl::StrCat("'", member.name, "': "));
+    }
+    if (!items.empty() &&
+        array->shape()[0] != items[0].second[0].shape()[0]) {
+      return invalid_argument("arrays must have equally many rows, '",
+                              items[0].first, "' has ",
+                              items[0].second[0].shape()[0], ", '",
+                              member.name, "' ", array->shape()[0]);
+    }
+    items.emplace_back(member.name, *std::move(array));
+  }
+  if (items.empty()) return invalid_argument("it has no arrays");
+  return Element::dict(std::move(items));
+}
+
+Spec row_spec(const Element& arrays) {
+  Spec spec = Spec::of(arrays);
+  for (LeafSpec& leaf : spec.leaves()) leaf.shape = leaf.shape.without_first();
+  return spec;
+}
+
+class Npy final : public IndexedSourceOp {
+ public:
+  Npy(std::vector<std::string> files, std::vector<Element> arrays, Spec spec)
+      : files_(std::move(files)),
+        arrays_(std::move(arrays)),
+        spec_(std::move(spec)) {
+    std::int64_t end = 0;
+    for (const Element& a : arrays_) ends_.push_back(end += a[0].shape()[0]);
+  }
+
+  std::string_view op() const override { return "npy"; }
+  std::string describe() const override {
+    return absl::StrCat("npy(", files_.size(), " files), mapped");
+  }
+  StatusOr<Spec> output_spec(std::span<const Spec>) const override {
+    return spec_;
+  }
+  Cardinality cardinality(std::span<const Cardinality>) const override {
+    return size();
+  }
+  void add_to(Fingerprint& fp) const override {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      fp.add(files_[i]);
+      fp.add(static_cast<std::uint64_t>(ends_[i]));
+    }
+    fp.add(spec_.to_string());
+  }
+  std::int64_t size() const override {
+    return ends_.empty() ? 0 : ends_.back();
+  }
+  using IndexedSourceOp::read;
+  Status read(const IndexRun& run, CallContext&, Block& out) const override {
+    std::vector<Block> blocks;
+    const bool rising = !run.list && run.step == 1;
+    for (std::int64_t k = 0; k < run.count;) {
+      const std::int64_t i = run.at(k);
+      const auto file = static_cast<std::size_t>(
+          std::upper_bound(ends_.begin(), ends_.end(), i) - ends_.begin());
+      const std::int64_t row = i - (file == 0 ? 0 : ends_[file - 1]);
+      const std::int64_t n =
+          rising ? std::min(run.count - k, ends_[file] - i) : 1;
+      Block::Columns columns;
+      for (const Tensor& array : arrays_[file].leaves()) {
+        columns.emplace_back(array.rows(row, row + n));
+      }
+      blocks.emplace_back(spec_.structure(), std::move(columns), n, Origins());
+      k += n;
+    }
+    PS_ASSIGN_OR_RETURN(out, join_blocks(blocks));
+    out.set_origins(run.list ? Origins(run.path, *run.list)
+                             : Origins(run.path, run.begin, run.step));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<std::string> files_;
+  const std::vector<Element> arrays_;
+  const Spec spec_;
+  std::vector<std::int64_t> ends_;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Operator>> make_npy(
+    const std::vector<std::string>& files) {
+  std::vector<Element> arrays;
+  Spec spec;
+  for (const std::string& path : files) {
+    auto mapped = map_arrays(path);
+    if (!mapped.ok()) {
+      return annotate(mapped.status(), absl::StrCat("npy: '", path, "': "));
+    }
+    const Spec own = row_spec(*mapped);
+    if (arrays.empty()) {
+      spec = own;
+    } else if (!(spec == own)) {
+      return invalid_argument("npy: files must have rows of one spec, '",
+                              files[0], "' has ", spec.to_string(), ", '",
+                              path, "' ", own.to_string());
+    }
+    arrays.push_back(*std::move(mapped));
+  }
+  if (arrays.empty()) return invalid_argument("npy: files must be given, got none");
+  return std::make_shared<Npy>(files, std::move(arrays), std::move(spec));
+}
+
+}  // namespace penstock::ops
