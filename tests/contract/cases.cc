@@ -1,8 +1,7 @@
 #include "tests/contract/cases.h"
 
-#include <cstdlib>
-
 #include <cctype>
+#include <cstdlib>
 
 #include "tests/support/rebuild.h"
 
