@@ -1,0 +1,59 @@
+// Example, SequenceExample and TensorProto on any bytes: refused, or elements
+// of the promised spec. What was read is written and read again.
+#include <cstdint>
+#include <string_view>
+
+#include "penstock/formats/example.h"
+#include "penstock/formats/tensor_bytes.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace penstock;
+  static const auto* const parser = new std::shared_ptr<const ExampleParser>(
+      ExampleParser::make(
+          {fixed_len_feature("f", DType::kFloat32, {3},
+                             Tensor::scalar(0.0f)),
+           var_len_feature("i", DType::kInt64),
+           fixed_len_feature("s", DType::kString, {3}, Tensor::string("")),
+           fixed_len_sequence_feature("e", DType::kFloat32, {2})})
+          .value());
+  static const auto* const sequences =
+      new std::shared_ptr<const SequenceExampleParser>(
+          SequenceExampleParser::make(
+              {var_len_feature("id", DType::kInt64)},
+              {ragged_feature("tok", DType::kInt64),
+               fixed_len_sequence_feature("w", DType::kFloat32)})
+              .value());
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1,
+                               size - 1);
+  switch (data[0] % 3) {
+    case 0: {
+      const std::string_view records[] = {bytes, bytes.substr(0, size / 2)};
+      std::vector<FeatureColumn> columns;
+      std::vector<std::pair<std::int64_t, Status>> failed;
+      if (!(*parser)->parse(records, {}, columns, failed).ok()) return 0;
+      for (std::int64_t i = 0; i < 2; ++i) {
+        const Element row = (*parser)->row(columns, i);
+        if (!(*parser)->spec().check(row).ok()) __builtin_trap();
+        if (!serialize_example(row).ok()) __builtin_trap();
+      }
+      if (!(*parser)->batch(columns).ok()) __builtin_trap();
+      break;
+    }
+    case 1: {
+      const auto element = (*sequences)->parse(bytes);
+      if (element.ok() && !(*sequences)->spec().check(*element).ok()) {
+        __builtin_trap();
+      }
+      break;
+    }
+    default: {
+      const auto tensor = parse_tensor(bytes);
+      if (!tensor.ok()) return 0;
+      const auto again = serialize_tensor(*tensor);
+      if (!again.ok() || !parse_tensor(*again).ok()) __builtin_trap();
+    }
+  }
+  return 0;
+}

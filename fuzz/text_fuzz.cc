@@ -1,0 +1,117 @@
+// Lines, CSV, JSON lines, tar and npy on any bytes. Cutting a stream in two
+// pieces must give the same records as cutting it at once.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/formats/csv.h"
+#include "penstock/formats/json_lines.h"
+#include "penstock/formats/lines.h"
+#include "penstock/formats/npy.h"
+#include "penstock/formats/tar.h"
+
+namespace {
+
+using namespace penstock;
+
+std::vector<std::string> cut(const Splitter& splitter, std::string_view bytes,
+                             std::size_t step) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  std::size_t end = std::min(step, bytes.size());
+  SplitOutput found;
+  for (;;) {
+    SplitInput in;
+    in.bytes = bytes.substr(begin, end - begin);
+    in.offset = static_cast<std::int64_t>(begin);
+    in.record = static_cast<std::int64_t>(out.size());
+    in.at_end = end == bytes.size();
+    in.max_rows = 64;
+    in.max_payload = 1 << 20;
+    in.max_record_bytes = 1 << 20;
+    found.clear();
+    splitter.split(in, found);
+    if (found.consumed > in.bytes.size()) __builtin_trap();
+    for (const SplitRow& row : found.rows) {
+      if (row.begin > in.bytes.size() ||
+          row.size > in.bytes.size() - row.begin) {
+        __builtin_trap();
+      }
+      out.emplace_back(row.error.ok() ? in.bytes.substr(row.begin, row.size)
+                                      : std::string_view("!"));
+    }
+    begin += found.consumed;
+    if (found.stop || (in.at_end && begin == end)) return out;
+    if (found.rows.empty() && found.consumed == 0) {
+      if (in.at_end) __builtin_trap();  // neither done nor stopped
+      end = std::min(end + step, bytes.size());
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 2,
+                               size - 2);
+  const std::size_t step = 1 + data[1];
+  static const LineSplitter lines(1);
+  static const FixedSplitter fixed(3, 2, 1);
+  static const CsvSplitter csv({}, true);
+  static const TarSplitter tar;
+  const Splitter* const all[] = {&lines, &fixed, &csv, &tar};
+  const int kind = data[0] % 6;
+  std::vector<std::string> records;
+  if (kind < 4) {
+    records = cut(*all[kind], bytes, size);
+    if (records != cut(*all[kind], bytes, step)) __builtin_trap();
+  }
+  const std::vector<std::string_view> views(records.begin(), records.end());
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  if (kind == 2) {
+    static const auto* const parser = new std::shared_ptr<const CsvParser>(
+        CsvParser::make({{"i", DType::kInt64},
+                         {"s", DType::kString},
+                         {"f", DType::kFloat32, Tensor::scalar(0.0f)}},
+                        3, {})
+            .value());
+    std::vector<Tensor> columns;
+    if (!(*parser)->parse(views, {}, columns, failed).ok()) __builtin_trap();
+  } else if (kind == 3) {
+    for (const std::string_view record : views) {
+      std::vector<TarFile> files;
+      if (!read_tar(record, files).ok()) continue;
+      for (const TarFile& file : files) {
+        if (file.begin > record.size() ||
+            file.size > record.size() - file.begin) {
+          __builtin_trap();
+        }
+      }
+    }
+  } else if (kind == 4) {
+    static const auto* const parser = new std::shared_ptr<const JsonParser>(
+        JsonParser::make({{"i", DType::kInt64},
+                          {"s", DType::kString, false, Tensor::string("")},
+                          {"l", DType::kFloat32, true}})
+            .value());
+    std::vector<JsonParser::Values> values;
+    const std::string_view one[] = {bytes};
+    if (!(*parser)->parse(one, {}, values, failed).ok()) __builtin_trap();
+    if (values[0].values.num_elements() != 1) __builtin_trap();
+  } else if (kind == 5) {
+    if (const auto header = parse_npy(bytes); header.ok()) {
+      if (header->data_offset > bytes.size()) __builtin_trap();
+    }
+    if (const auto members = parse_npz(bytes); members.ok()) {
+      for (const NpzMember& m : *members) {
+        if (m.begin > bytes.size() || m.size > bytes.size() - m.begin) {
+          __builtin_trap();
+        }
+      }
+    }
+  }
+  return 0;
+}
