@@ -157,12 +157,6 @@ class SegmentPipe final : public Pipe {
   Status start_unordered(const Mark& mark);
 
  private:
-  struct Returned {
-    Item item;
-    SlotRef slot;
-    IndexRun indices;
-    bool from_index;
-  };
   // Claims of an unordered segment from the first one that is not handed on.
   struct OpenClaim {
     std::int64_t ordinal;
@@ -184,7 +178,6 @@ class SegmentPipe final : public Pipe {
   Mark output_mark(const Work& work) const;
   Mark input_mark(const Work& work) const;
   Mark behind_filters(Mark mark) const;
-  void claim_slot(Work& work);
   std::int64_t scripted_limit(std::int64_t rows) const;
   void abandon_script();
   void deliver(Slot& slot);
@@ -192,7 +185,6 @@ class SegmentPipe final : public Pipe {
   void account_wait(int reason, std::int64_t now);
   StatusOr<Block> materialize(Work& work);
   void refuse_oversized(Block& block) const;
-  void apply_links(Block block, Work& work, Item& output);
 
   // Memory of the batches behind that are being filled, by their number. Used
   // once the results are known to be large tensors of one shape.
@@ -216,7 +208,6 @@ class SegmentPipe final : public Pipe {
   double ns_per_row_ = 0;
   double bytes_per_row_ = 0;
   std::int64_t claims_ = 0;
-  std::deque<Returned> returned_;
 
   // Unordered segments only.
   std::deque<OpenClaim> open_claims_;

@@ -23,7 +23,6 @@ constexpr std::int64_t kManyParts = 4;
 constexpr std::int64_t kShortPart = 64;  // rows
 constexpr std::int64_t kSampleEvery = 64;
 constexpr double kLongBlockNs = 1e6;
-constexpr int kMaxWidth = 64;
 
 Block error_block(std::int64_t rows, const Origins& origins,
                   const ErrorRef& error) {
@@ -115,7 +114,6 @@ std::string SegmentPipe::label() const {
 }
 
 bool SegmentPipe::no_more() const {
-  if (!returned_.empty()) return false;
   return from_index ? next_index >= end_index : input->exhausted();
 }
 
@@ -148,8 +146,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     allowed = std::max(allowed, last.ordinal + last.rows - ordinal_);
   }
   const bool starved =
-      returned_.empty() &&
-      (from_index ? next_index >= end_index : input->out.ready_rows() == 0);
+      from_index ? next_index >= end_index : input->out.ready_rows() == 0;
 
   const bool nothing_coming = active == 0 && out.ready_rows() == 0;
   if (starved && !script_.empty() && no_more()) abandon_script();
@@ -214,16 +211,6 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
 }
 
 bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
-  if (!returned_.empty()) {
-    Returned& back = returned_.front();
-    work.slot = back.slot;
-    work.input = std::move(back.item);
-    work.indices = back.indices;
-    work.from_index = back.from_index;
-    work.input_rows = work.from_index ? work.indices.count : work.input.size;
-    returned_.pop_front();
-    return true;
-  }
   if (!ordered) rows = scripted_limit(rows);
   if (from_index) {
     const std::int64_t n = std::min(rows, end_index - next_index);
@@ -338,106 +325,6 @@ void SegmentPipe::learn_row_shape(const Block& block) {
                    ? 0
                    : spec.shape.to_shape().num_elements() *
                          static_cast<std::int64_t>(dtype_size(spec.dtype));
-}
-
-// Where the next range of the script begins or ends.
-std::int64_t SegmentPipe::scripted_limit(std::int64_t rows) const {
-  if (script_.empty()) return rows;
-  const Scripted& next = script_.front();
-  const std::int64_t bound =
-      next.ordinal > ordinal_ ? next.ordinal - ordinal_ : next.rows;
-  return std::min(rows, bound);
-}
-
-Status SegmentPipe::start_unordered(const Mark& mark) {
-  ordered = false;
-  out.on_deliver = [this](Slot& slot) { deliver(slot); };
-  out.drop_first(mark.skip);
-  last_delivery_ = make_ref<Delivery>(0, 0);  // the first one hangs on it
-  if (!mark.snapshot) {
-    auto snapshot = make_ref<Snapshot>();
-    snapshot->own = std::string(1, '\0');  // nothing handed on before
-    snapshot->inputs.push_back(input ? input->take_first_mark() : Mark{});
-    snapshot->delivery.set(last_delivery_);
-    first_ = Mark{std::move(snapshot), 0};
-    return absl::OkStatus();
-  }
-  mark.snapshot->delivery.set(last_delivery_);
-  Decoder own(mark.snapshot->own);
-  const std::size_t delivered = own.count(2);
-  std::vector<Scripted> script;
-  for (std::size_t i = 0; i < delivered; ++i) {
-    const std::int64_t offset = own.i64();
-    const std::int64_t rows = own.i64();
-    script.push_back({offset, rows, true, {}});
-  }
-  PS_RETURN_IF_ERROR(own.status("state of an unordered stage"));
-  for (const auto& [offset, rows] : mark.snapshot->deliveries) {
-    script.push_back({offset, rows, false, out.append(0)});
-    script.back().slot->scripted = true;
-    ++scripted_pending_;
-  }
-  std::sort(script.begin(), script.end(),
-            [](const Scripted& a, const Scripted& b) {
-              return a.ordinal < b.ordinal;
-            });
-  std::int64_t end = 0;
-  for (const Scripted& s : script) {
-    if (s.ordinal < end || s.rows < 1) {
-      return absl::DataLossError("state of an unordered stage: ranges overlap");
-    }
-    end = s.ordinal + s.rows;
-  }
-  script_.assign(script.begin(), script.end());
-  return absl::OkStatus();
-}
-
-// The input ended before the rows that a state spoke of.
-void SegmentPipe::abandon_script() {
-  for (const Scripted& scripted : script_) {
-    if (scripted.drop) continue;
-    --scripted_pending_;
-    scripted.slot->ordinal = -1;
-    out.fill(scripted.slot, {}, run_.claim_time);
-  }
-  script_.clear();
-  run_.note_passed_over();
-}
-
-// The slot has its place in the output: notes the order, so that a restore can
-// repeat it, and marks it with what was handed on before.
-void SegmentPipe::deliver(Slot& slot) {
-  auto claim = std::find_if(
-      open_claims_.begin(), open_claims_.end(),
-      [&](const OpenClaim& c) { return c.ordinal == slot.ordinal; });
-  if (claim == open_claims_.end()) return;
-  auto snapshot = make_ref<Snapshot>();
-  const OpenClaim& first = open_claims_.front();
-  snapshot->base = first.ordinal;
-  snapshot->inputs.push_back(first.mark);
-  std::vector<const OpenClaim*> delivered;
-  for (const OpenClaim& c : open_claims_) {
-    if (c.delivered) delivered.push_back(&c);
-  }
-  Encoder own;
-  own.u64(delivered.size());
-  for (const OpenClaim* c : delivered) {
-    own.i64(c->ordinal - first.ordinal);
-    own.i64(c->rows);
-  }
-  snapshot->own = std::move(own).take();
-  auto delivery = make_ref<Delivery>(slot.ordinal, slot.input_rows);
-  if (last_delivery_) {
-    last_delivery_->next.store(Ref<Delivery>(delivery).detach(),
-                               std::memory_order_release);
-  }
-  last_delivery_ = delivery;
-  snapshot->delivery.set(std::move(delivery));
-  slot.item.mark = Mark{std::move(snapshot), 0};
-  claim->delivered = true;
-  while (!open_claims_.empty() && open_claims_.front().delivered) {
-    open_claims_.pop_front();
-  }
 }
 
 Mark SegmentPipe::input_mark(const Work& work) const {
@@ -701,63 +588,6 @@ void SegmentPipe::share_time() const {
     stage->stats.busy_ns += static_cast<std::int64_t>(busy);
     stage->stats.cpu_ns += static_cast<std::int64_t>(busy * cpu_share_);
   }
-}
-
-void SegmentPipe::grow_width(int blocked_calls) {
-  const int limit = cap > 0 ? cap : kMaxWidth;
-  if (!blocking) {
-    blocking = true;
-    width = std::max(2, active);
-    run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
-             "a call waited for more than 5 ms with under 20 % CPU");
-  }
-  // All calls wait, none has come back since: double.
-  if (run_.config().autotune && blocked_calls >= width && width < limit) {
-    width = std::min(limit, width * 2);
-    tuned_calls = completed_calls;
-    run_.log(label(), absl::StrCat("width ", width),
-             absl::StrCat("all ", blocked_calls, " calls wait"));
-  }
-  width = std::min(width, limit);
-}
-
-void SegmentPipe::tune(std::int64_t now) {
-  if (!blocking || !run_.config().autotune) return;
-  constexpr std::int64_t kPeriodNs = 200'000'000;
-  if (tuned_at == 0) {
-    tuned_at = now;
-    tuned_calls = completed_calls;
-    return;
-  }
-  if (now - tuned_at < kPeriodNs || completed_calls - tuned_calls < 2 * width) {
-    return;
-  }
-  const double rate = static_cast<double>(completed_calls - tuned_calls) /
-                      static_cast<double>(now - tuned_at);
-  const int limit = cap > 0 ? cap : kMaxWidth;
-  const int before = width;
-  if (!has_credit()) {
-    width = std::max(1, width - std::max(1, width / 8));
-    tuned_direction = -1;
-  } else if (tuned_rate == 0 || rate > tuned_rate * 1.05) {
-    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
-                       limit);
-  } else if (rate < tuned_rate * 0.95) {
-    tuned_direction = -tuned_direction;
-    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
-                       limit);
-  }
-  if (width != before) {
-    run_.log(label(), absl::StrCat("width ", before, " -> ", width),
-             has_credit()
-                 ? absl::StrCat("rate ", static_cast<std::int64_t>(rate * 1e9),
-                                " calls/s, was ",
-                                static_cast<std::int64_t>(tuned_rate * 1e9))
-                 : std::string("the next stage has enough"));
-  }
-  tuned_rate = rate;
-  tuned_at = now;
-  tuned_calls = completed_calls;
 }
 
 void SegmentPipe::collect_stats(std::vector<PipeStats>& stats,

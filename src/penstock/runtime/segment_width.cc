@@ -1,0 +1,71 @@
+// Segments on the elastic lane: how many calls that block run at once.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/runtime/pipe.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMaxWidth = 64;
+
+}  // namespace
+
+void SegmentPipe::grow_width(int blocked_calls) {
+  const int limit = cap > 0 ? cap : kMaxWidth;
+  if (!blocking) {
+    blocking = true;
+    width = std::max(2, active);
+    run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
+             "a call waited for more than 5 ms with under 20 % CPU");
+  }
+  // All calls wait, none has come back since: double.
+  if (run_.config().autotune && blocked_calls >= width && width < limit) {
+    width = std::min(limit, width * 2);
+    tuned_calls = completed_calls;
+    run_.log(label(), absl::StrCat("width ", width),
+             absl::StrCat("all ", blocked_calls, " calls wait"));
+  }
+  width = std::min(width, limit);
+}
+
+void SegmentPipe::tune(std::int64_t now) {
+  if (!blocking || !run_.config().autotune) return;
+  constexpr std::int64_t kPeriodNs = 200'000'000;
+  if (tuned_at == 0) {
+    tuned_at = now;
+    tuned_calls = completed_calls;
+    return;
+  }
+  if (now - tuned_at < kPeriodNs || completed_calls - tuned_calls < 2 * width) {
+    return;
+  }
+  const double rate = static_cast<double>(completed_calls - tuned_calls) /
+                      static_cast<double>(now - tuned_at);
+  const int limit = cap > 0 ? cap : kMaxWidth;
+  const int before = width;
+  if (!has_credit()) {
+    width = std::max(1, width - std::max(1, width / 8));
+    tuned_direction = -1;
+  } else if (tuned_rate == 0 || rate > tuned_rate * 1.05) {
+    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
+                       limit);
+  } else if (rate < tuned_rate * 0.95) {
+    tuned_direction = -tuned_direction;
+    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
+                       limit);
+  }
+  if (width != before) {
+    run_.log(label(), absl::StrCat("width ", before, " -> ", width),
+             has_credit()
+                 ? absl::StrCat("rate ", static_cast<std::int64_t>(rate * 1e9),
+                                " calls/s, was ",
+                                static_cast<std::int64_t>(tuned_rate * 1e9))
+                 : std::string("the next stage has enough"));
+  }
+  tuned_rate = rate;
+  tuned_at = now;
+  tuned_calls = completed_calls;
+}
+
+}  // namespace penstock
