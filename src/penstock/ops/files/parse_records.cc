@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "penstock/ops/each_row.h"
 #include "penstock/ops/strings_of.h"
 
 namespace penstock::ops {
@@ -49,25 +50,9 @@ class ParseEach final : public Transform {
   TransformTraits traits() const override { return one_to_one(); }
   Status apply(Block& block, CallContext& context) const override {
     PS_ASSIGN_OR_RETURN(const auto records, strings_of(block));
-    BlockBuilder builder;
-    builder.reserve(block.size());
-    for (std::int64_t row = 0; row < block.size(); ++row) {
-      if (ErrorRef error = block.error_ref(row)) {
-        builder.add_error(std::move(error));
-        continue;
-      }
-      auto element = parse_(records[static_cast<std::size_t>(row)]);
-      if (element.ok()) {
-        builder.add(*std::move(element));
-      } else {
-        builder.add_error(
-            context.error(element.status(), block.origins().at(row)));
-      }
-    }
-    PS_ASSIGN_OR_RETURN(Block out, builder.finish());
-    out.set_origins(block.origins());
-    block = std::move(out);
-    return absl::OkStatus();
+    return replace_each_row(block, context, [&](std::int64_t row) {
+      return parse_(records[static_cast<std::size_t>(row)]);
+    });
   }
 
  private:

@@ -5,6 +5,7 @@
 // that cannot be parsed is an error in its place; a batch with one is an error.
 #include "penstock/ops/parse_example/parse_example.h"
 
+#include "penstock/ops/each_row.h"
 #include "penstock/ops/strings_of.h"
 
 namespace penstock::ops {
@@ -142,25 +143,9 @@ class ParseExample final : public TransformOp {
   }
 
   Status apply_batches(Block& block, CallContext& context) const {
-    BlockBuilder builder;
-    builder.reserve(block.size());
-    for (std::int64_t row = 0; row < block.size(); ++row) {
-      if (ErrorRef error = block.error_ref(row)) {
-        builder.add_error(std::move(error));
-        continue;
-      }
-      auto batch = parse_batch(block.element(row)[0]);
-      if (batch.ok()) {
-        builder.add(*std::move(batch));
-      } else {
-        builder.add_error(
-            context.error(batch.status(), block.origins().at(row)));
-      }
-    }
-    PS_ASSIGN_OR_RETURN(Block out, builder.finish());
-    out.set_origins(block.origins());
-    block = std::move(out);
-    return absl::OkStatus();
+    return replace_each_row(block, context, [&](std::int64_t row) {
+      return parse_batch(block.element(row)[0]);
+    });
   }
 
   StatusOr<Element> parse_batch(const Tensor& batch) const {
@@ -216,25 +201,9 @@ class ParseSequenceExample final : public TransformOp {
                                                block.origins().at(0)));
       return absl::OkStatus();
     }
-    BlockBuilder builder;
-    builder.reserve(block.size());
-    for (std::int64_t row = 0; row < block.size(); ++row) {
-      if (ErrorRef error = block.error_ref(row)) {
-        builder.add_error(std::move(error));
-        continue;
-      }
-      auto parsed = parser_->parse((*records)[static_cast<std::size_t>(row)]);
-      if (parsed.ok()) {
-        builder.add(*std::move(parsed));
-      } else {
-        builder.add_error(
-            context.error(parsed.status(), block.origins().at(row)));
-      }
-    }
-    PS_ASSIGN_OR_RETURN(Block out, builder.finish());
-    out.set_origins(block.origins());
-    block = std::move(out);
-    return absl::OkStatus();
+    return replace_each_row(block, context, [&](std::int64_t row) {
+      return parser_->parse((*records)[static_cast<std::size_t>(row)]);
+    });
   }
 
  private:
