@@ -33,6 +33,25 @@ HWY_INLINE V load_values(F d, const hwy::float16_t* p) {
 }
 HWY_INLINE V load_values(F d, const float* p) { return hn::LoadU(d, p); }
 
+// Calls `run` with the values as what they are.
+template <class Run>
+HWY_INLINE void with_values(DType dtype, const void* in, const Run& run) {
+  switch (dtype) {
+    case DType::kUInt8:
+      run(static_cast<const std::uint8_t*>(in));
+      break;
+    case DType::kUInt16:
+      run(static_cast<const std::uint16_t*>(in));
+      break;
+    case DType::kFloat16:
+      run(static_cast<const hwy::float16_t*>(in));
+      break;
+    default:
+      run(static_cast<const float*>(in));
+      break;
+  }
+}
+
 // Fewer values than a vector holds, through a copy, zeros behind them.
 template <class T>
 HWY_INLINE V load_some(F d, const T* p, std::size_t count) {
@@ -89,20 +108,7 @@ void vertical(const void* in, DType dtype, std::int64_t stride,
                 static_cast<std::size_t>(taps), static_cast<std::size_t>(count),
                 out);
   };
-  switch (dtype) {
-    case DType::kUInt8:
-      run(static_cast<const std::uint8_t*>(in));
-      break;
-    case DType::kUInt16:
-      run(static_cast<const std::uint16_t*>(in));
-      break;
-    case DType::kFloat16:
-      run(static_cast<const hwy::float16_t*>(in));
-      break;
-    default:
-      run(static_cast<const float*>(in));
-      break;
-  }
+  with_values(dtype, in, run);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -257,20 +263,7 @@ void scale(const void* in, DType dtype, std::int64_t count, const float* mean,
     scale_of(values, static_cast<std::size_t>(count), mean, factor,
              static_cast<std::size_t>(channels), out);
   };
-  switch (dtype) {
-    case DType::kUInt8:
-      run(static_cast<const std::uint8_t*>(in));
-      break;
-    case DType::kUInt16:
-      run(static_cast<const std::uint16_t*>(in));
-      break;
-    case DType::kFloat16:
-      run(static_cast<const hwy::float16_t*>(in));
-      break;
-    default:
-      run(static_cast<const float*>(in));
-      break;
-  }
+  with_values(dtype, in, run);
 }
 
 void widen_all(const std::uint8_t* in, std::int64_t count, float factor,
