@@ -306,8 +306,7 @@ def _check_order(x: Traced, name: str) -> None:
 
 
 def _reduce(name: str, x: Traced, axes: tuple[int, ...], keepdims: bool) -> Traced:
-    out = emit(name, x, ints=axes, keepdims=bool(keepdims))
-    return out
+    return emit(name, x, ints=axes, keepdims=bool(keepdims))
 
 
 def sum(
