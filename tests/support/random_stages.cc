@@ -11,6 +11,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/support/interleaved.h"
+
 namespace penstock::testing {
 namespace {
 
@@ -51,35 +53,6 @@ Model grouped(const Model& model,
     groups.erase(k);
   }
   for (const auto& [k, group] : groups) out.push_back(batched(group));
-  return out;
-}
-
-// Slots in turn; one that has ended passes its turn on and is filled again
-// when the turn comes round.
-Model interleaved(const std::vector<Model>& lists, std::size_t cycle,
-                  std::size_t block) {
-  Model out;
-  std::vector<std::pair<std::size_t, std::size_t>> slots(cycle, {SIZE_MAX, 0});
-  std::size_t next = 0;
-  std::size_t open = 0;
-  while (next < lists.size() || open > 0) {
-    for (auto& [list, at] : slots) {
-      if (list == SIZE_MAX) {
-        if (next == lists.size()) continue;
-        list = next++;
-        at = 0;
-        ++open;
-      }
-      for (std::size_t i = 0; i < block; ++i) {
-        if (at == lists[list].size()) {
-          list = SIZE_MAX;
-          --open;
-          break;
-        }
-        out.push_back(lists[list][at++]);
-      }
-    }
-  }
   return out;
 }
 

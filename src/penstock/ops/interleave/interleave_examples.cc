@@ -1,37 +1,8 @@
 #include "tests/support/example.h"
+#include "tests/support/interleaved.h"
 
 namespace penstock::testing {
 namespace {
-
-// What tf.data documents: slots in turn; one that has ended passes its turn
-// on and is filled again when the turn comes round.
-std::vector<std::int64_t> interleaved(
-    std::vector<std::vector<std::int64_t>> lists, std::size_t cycle,
-    std::size_t block) {
-  std::vector<std::int64_t> out;
-  std::vector<std::pair<std::size_t, std::size_t>> slots(cycle, {SIZE_MAX, 0});
-  std::size_t next = 0;
-  std::size_t open = 0;
-  while (next < lists.size() || open > 0) {
-    for (auto& [list, at] : slots) {
-      if (list == SIZE_MAX) {
-        if (next == lists.size()) continue;
-        list = next++;
-        at = 0;
-        ++open;
-      }
-      for (std::size_t i = 0; i < block; ++i) {
-        if (at == lists[list].size()) {
-          list = SIZE_MAX;
-          --open;
-          break;
-        }
-        out.push_back(lists[list][at++]);
-      }
-    }
-  }
-  return out;
-}
 
 // Element x becomes (7 * x) % 5 numbers from 100 * x on.
 std::vector<std::vector<std::int64_t>> lists(std::int64_t n) {
