@@ -20,7 +20,8 @@ Dataset sleepy(std::int64_t n) {
 }
 
 TEST(Trace, HoldsEveryRowOfEveryStageAndTheConsumer) {
-  Iterator it = sleepy(400).prefetch(1).iterator();
+  // Nothing is called before next() asks, so nothing before the trace.
+  Iterator it = sleepy(400).prefetch(0).iterator();
   ASSERT_TRUE(it.start_trace());
   EXPECT_FALSE(it.start_trace());
   while (it.next()) {
