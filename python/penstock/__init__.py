@@ -85,6 +85,7 @@ from penstock._options import (
     Skip,
 )
 from penstock._ragged import Ragged
+from penstock._report import Evidence, Finding, Fix, Report, StageRef
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
 from penstock._workers import load_failure as _load_failure
 
@@ -99,7 +100,10 @@ __all__ = [
     "Dataset",
     "DatasetSpec",
     "Error",
+    "Evidence",
     "FailedPreconditionError",
+    "Finding",
+    "Fix",
     "GLOBAL",
     "INFINITE",
     "InternalError",
@@ -112,8 +116,10 @@ __all__ = [
     "Ragged",
     "RaggedSpec",
     "Replace",
+    "Report",
     "ResourceExhaustedError",
     "Skip",
+    "StageRef",
     "TensorSpec",
     "UNKNOWN",
     "UNKNOWN_SPEC",
