@@ -259,7 +259,7 @@ def traced_form(function: Any) -> Any:
     return _NUMPY[id(function)]
 
 
-_KEEP_ALIVE = [getattr(np, name) for name in dir(np) if not name.startswith("__")]
+_KEEP_ALIVE = list(vars(np).values())
 
 
 class Sandbox:

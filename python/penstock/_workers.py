@@ -10,8 +10,12 @@ from penstock import _penstock
 from penstock._errors import InvalidArgumentError, WorkerError
 
 # Runs before anything is imported, so that imports find what the parent finds.
+# A worker has one core: threads of NumPy's libraries would only be in the way.
 _PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1].split(chr(0x1e)); "
+    "import os, sys; sys.path[:] = sys.argv[1].split(chr(0x1e)); "
+    "os.environ.setdefault('OMP_NUM_THREADS', '1'); "
+    "os.environ.setdefault('OPENBLAS_NUM_THREADS', '1'); "
+    "os.environ.setdefault('MKL_NUM_THREADS', '1'); "
     "from penstock._worker import main; main(*map(int, sys.argv[2:]))"
 )
 

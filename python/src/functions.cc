@@ -3,11 +3,13 @@
 #include "convert.h"
 #include "errors.h"
 #include "nested.h"
+#include "penstock/graph/block_hint.h"
 #include "penstock/memory/placement.h"
 
 namespace penstock::python {
 namespace {
 
+constexpr double kBlockNs = 500'000;
 const char* const kExiting = "the interpreter exits";
 
 Status cancelled() { return absl::CancelledError(kExiting); }
@@ -48,6 +50,8 @@ class PythonFunction final : public Function {
 
   Status apply(const Block& in, CallContext& context,
                Block& out) const override {
+    // Handing the GIL to another thread costs some 50 us.
+    ask_for_block_ns(kBlockNs);
     BlockBuilder builder;
     builder.reserve(in.size());
     {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "penstock/base/clock.h"
+#include "penstock/runtime/scheduler.h"
 
 namespace penstock::python {
 namespace {
@@ -26,6 +27,13 @@ std::atomic<int> g_inside{0};     // engine threads that have or want the GIL
 std::atomic<int> g_consumers{0};  // Python threads that want it back
 pthread_t g_main_thread;
 
+// Engine threads ask for the GIL one at a time: a thread of the program then
+// competes with one of them, however many wait.
+std::mutex& turn() {
+  static std::mutex* instance = new std::mutex;
+  return *instance;
+}
+
 std::int64_t now() { return Clock::real().now(); }
 
 struct ReleaseQueue {
@@ -39,6 +47,7 @@ ReleaseQueue* queue() {
     // In the child of a fork another thread may have held the lock.
     pthread_atfork(nullptr, nullptr, [] {
       new (queue()) ReleaseQueue;
+      new (&turn()) std::mutex;
       g_inside.store(0);
       g_consumers.store(0);
       g_main_thread = pthread_self();
@@ -129,14 +138,22 @@ void Gil::take() {
     return;
   }
   const std::int64_t asked = now();
-  in_interpreter([&] {
-    if (PyGILState_GetThisThreadState() == nullptr) {
-      t_pin.state = PyGILState_Ensure();
-      t_pin.pinned = true;
-      PyEval_SaveThread();
+  {
+    const LockWait waiting;
+    const std::lock_guard mine(turn());
+    if (!g_open.load()) {
+      g_inside.fetch_sub(1);
+      return;
     }
-    state_ = PyGILState_Ensure();
-  });
+    in_interpreter([&] {
+      if (PyGILState_GetThisThreadState() == nullptr) {
+        t_pin.state = PyGILState_Ensure();
+        t_pin.pinned = true;
+        PyEval_SaveThread();
+      }
+      state_ = PyGILState_Ensure();
+    });
+  }
   since_ = now();
   wait_ns_ += since_ - asked;
   held_ = true;

@@ -6,6 +6,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "penstock/graph/block_hint.h"
+#include "penstock/runtime/scheduler.h"
 #include "wire.h"
 #include "workers.h"
 
@@ -165,6 +166,8 @@ class ProcessFunction final : public Function {
     }
     writer.write((*input)->data());
 
+    // The core that this call holds is the worker's: it does not block.
+    const WorksElsewhere working;
     WorkerPool& pool = WorkerPool::instance();
     auto worker = pool.acquire(controls_->workers.load(), cancelled);
     if (!worker.ok()) {

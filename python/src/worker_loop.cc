@@ -1,4 +1,5 @@
 // The worker's side: one thread, which holds the GIL but while it waits.
+#include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -172,6 +173,10 @@ class Server {
 
 void serve(int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
            PyObject* loads, PyObject* dump_failure) {
+  // Results come and go: large ones would be mapped, cleared and unmapped anew
+  // each time.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
   auto base = map_arena(arena, reserved);
   if (!base.ok()) throw Error(base.status());
   Server(socket, *base, slot, loads, dump_failure).run();

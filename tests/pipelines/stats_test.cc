@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "penstock/penstock.h"
+#include "penstock/runtime/scheduler.h"
 #include "tests/support/outcome.h"
 
 namespace penstock::testing {
@@ -121,6 +122,19 @@ TEST(Stats, TellWhyAStageRunsWider) {
   for (const Decision& d : stats.decisions) {
     EXPECT_FALSE(d.reason.empty()) << d.what;
   }
+}
+
+TEST(Stats, WaitingForALockOfItsOwnIsNotBlocking) {
+  const Dataset ds = Dataset::range(6).map([](std::int64_t x) {
+    const LockWait waiting;
+    std::this_thread::sleep_for(milliseconds(15));
+    return x;
+  });
+  Iterator it = ds.iterator();
+  while (it.next()) {
+  }
+  EXPECT_FALSE(stage(it.stats(), "map#1").blocking);
+  EXPECT_LE(stage(it.stats(), "map#1").max_parallelism, it.stats().cpu_budget);
 }
 
 TEST(Stats, MemoryPeakAndBudgetAreReported) {

@@ -79,7 +79,8 @@ void Exchange::advance(std::int64_t now) {
   while (frontier_ != slots_.end() && frontier_->ready) {
     Item& item = frontier_->item;
     if (on_deliver) on_deliver(*frontier_);
-    order_wait_ += now - frontier_->ready_at;
+    // `now` is when a work ended; a later one may have been filed before.
+    order_wait_ += std::max<std::int64_t>(0, now - frontier_->ready_at);
     if (drop_ > 0 && item.size > 0) {
       const std::int64_t wanted = std::min(drop_, item.size);
       const std::int64_t dropped = droppable(item, wanted);

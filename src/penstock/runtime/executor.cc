@@ -63,6 +63,7 @@ struct WorkerThread {
   Stage* stage = nullptr;
   int state = kNoCall;
   std::int64_t call_start = 0;
+  std::atomic<bool> works_elsewhere{false};
   // Only the thread itself.
   bool has_token = false;
   bool borrowed_token = false;
@@ -77,6 +78,7 @@ struct WorkerThread {
 };
 
 thread_local WorkerThread* t_worker = nullptr;
+thread_local std::int64_t t_lock_wait_ns = 0;
 
 std::int64_t cpu_time(clockid_t id) {
   timespec ts{};
@@ -397,6 +399,10 @@ class Executor final : public Scheduler {
             w->state != kDetached) {
           continue;
         }
+        if (w->works_elsewhere.load(std::memory_order_relaxed)) {
+          w->seen_call = 0;
+          continue;
+        }
         const bool known = w->stage->blocking.load(std::memory_order_relaxed);
         const std::int64_t age = now - w->call_start;
         if (age < (known ? kKnownBlockedNs : kBlockedNs) - kTickNs) continue;
@@ -465,6 +471,17 @@ void after_fork_in_child() {
 }
 
 }  // namespace
+
+WorksElsewhere::WorksElsewhere() {
+  if (t_worker != nullptr) outer_ = t_worker->works_elsewhere.exchange(true);
+}
+WorksElsewhere::~WorksElsewhere() {
+  if (t_worker != nullptr) t_worker->works_elsewhere.store(outer_);
+}
+
+LockWait::LockWait() : since_(Clock::real().now()) {}
+LockWait::~LockWait() { t_lock_wait_ns += Clock::real().now() - since_; }
+std::int64_t LockWait::total_ns() { return t_lock_wait_ns; }
 
 Scheduler& default_scheduler() {
   Executor* executor = g_executor.load(std::memory_order_acquire);

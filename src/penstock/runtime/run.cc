@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "penstock/base/brief_lock.h"
 #include "penstock/runtime/pipe.h"
 
 namespace penstock {
@@ -102,7 +103,7 @@ void Run::nest_below(int outer) {
 }
 
 bool Run::claim(ClaimKind kind, Work& work) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = brief_lock(mutex_);
   if (cancelled_.load(std::memory_order_relaxed)) return false;
   claim_time = now();
   Demand demand;
@@ -115,7 +116,8 @@ bool Run::claim(ClaimKind kind, Work& work) {
     found = root_->find(demand, kind, work);
   } while (!found && passed_over_);
   if (!found) {
-    // The search itself may have reached the end.
+    // The search may have reached the end, or complete() left the consumer
+    // asleep: there is nothing better to do now.
     const bool wake = waiting && fetch_ready();
     lock.unlock();
     if (wake) config_.scheduler->wake_waiters(this);
@@ -163,8 +165,9 @@ void Run::complete(Work& work) {
   bool wake = false;
   std::vector<std::unique_ptr<Pipe>> idle;
   {
-    std::lock_guard lock(mutex_);
+    const std::unique_lock lock = brief_lock(mutex_);
     work.pipe->complete(work);
+    const bool busy = work.kind == ClaimKind::kCpu && !cpu_free();
     if (work.kind == ClaimKind::kCpu) --cpu_active_;
     if (!retired_.empty()) {
       auto done = std::partition(retired_.begin(), retired_.end(),
@@ -172,7 +175,9 @@ void Run::complete(Work& work) {
       std::move(done, retired_.end(), std::back_inserter(idle));
       retired_.erase(done, retired_.end());
     }
-    wake = waiting_.load(std::memory_order_relaxed) && fetch_ready();
+    wake = waiting_.load(std::memory_order_relaxed) && fetch_ready() &&
+           !(busy && may_sleep_on(work.finished));
+    if (wake) woken_at_ = work.finished;
   }
   idle.clear();
   work = Work();
@@ -182,6 +187,11 @@ void Run::complete(Work& work) {
     wake = true;
   }
   if (wake) config_.scheduler->wake_waiters(this);
+}
+
+bool Run::may_sleep_on(std::int64_t now) const {
+  return now - woken_at_ < kWakePeriodNs &&
+         root_->out.ready_bytes() < soft_limit_ / 4;
 }
 
 bool Run::has_work(ClaimKind kind) {
@@ -198,7 +208,7 @@ bool Run::fetch_ready() const {
 Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
                       Mark& mark, const std::function<bool()>& interrupted) {
   const std::int64_t asked = now();
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = brief_lock(mutex_);
   think_ns_ += asked - last_return_;
   held_rows_ = 0;
   if (!fetch_ready()) {
@@ -323,6 +333,10 @@ void Run::tune(std::int64_t now) {
   std::lock_guard lock(mutex_);
   if (root_ == nullptr) return;
   root_->for_each_segment([now](SegmentPipe& s) { s.tune(now); });
+  // Left asleep by complete(), which has not been called since.
+  if (waiting_.load(std::memory_order_relaxed) && fetch_ready()) {
+    config_.scheduler->wake_waiters(this);
+  }
 }
 
 IteratorStats Run::stats() {

@@ -86,6 +86,7 @@ struct Work {
   std::int64_t input_rows = 0;
   std::int64_t started = 0;
   std::int64_t finished = 0;
+  std::int64_t lock_wait_ns = 0;  // of the time between (scheduler.h)
   std::int64_t bytes = 0;
   std::int64_t errors = 0;
   std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
@@ -203,6 +204,11 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   explicit Run(RunConfig config);
   bool fetch_ready() const;
+  /// While all cores work for this run, a consumer that was just woken is left
+  /// asleep for a moment: each waking takes a worker's core for some 20 us.
+  /// Whoever finds no work, and the monitor, wake it all the same.
+  bool may_sleep_on(std::int64_t now) const;
+  static constexpr std::int64_t kWakePeriodNs = 1'000'000;
   IteratorStats stats_locked();
 
   const RunConfig config_;
@@ -237,6 +243,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t wait_ns_ = 0;
   std::int64_t think_ns_ = 0;
   std::int64_t last_return_ = 0;
+  std::int64_t woken_at_ = 0;  // the consumer, by complete()
 };
 
 }  // namespace penstock

@@ -44,4 +44,34 @@ class Scheduler {
 /// The process-wide executor.
 Scheduler& default_scheduler();
 
+/// Lives while user code works elsewhere, in another process say: the monitor
+/// does not take that for blocking, the core it holds is in use.
+class WorksElsewhere {
+ public:
+  WorksElsewhere();
+  ~WorksElsewhere();
+  WorksElsewhere(const WorksElsewhere&) = delete;
+  WorksElsewhere& operator=(const WorksElsewhere&) = delete;
+
+ private:
+  bool outer_ = false;
+};
+
+/// Lives while user code waits for a lock that its calls take in turn, such as
+/// an interpreter's. That is not blocking either, because more calls at once
+/// would only wait for each other; nor is it work that a block is sized by.
+class LockWait {
+ public:
+  LockWait();
+  ~LockWait();
+  LockWait(const LockWait&) = delete;
+  LockWait& operator=(const LockWait&) = delete;
+  /// Nanoseconds that the calling thread has spent so far.
+  static std::int64_t total_ns();
+
+ private:
+  WorksElsewhere waiting_;
+  std::int64_t since_;
+};
+
 }  // namespace penstock

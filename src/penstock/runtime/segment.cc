@@ -434,6 +434,7 @@ void SegmentPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
   work.started = clock.now();
   const std::int64_t cpu_start = work.sample ? clock.thread_cpu() : 0;
+  const std::int64_t lock_start = LockWait::total_ns();
 
   Scheduler& scheduler = run_.scheduler();
   if (chain && chain->user_code) {
@@ -505,13 +506,16 @@ void SegmentPipe::run(Work& work) {
   work.input.parts.clear();
   work.batch_memory.clear();
   work.finished = clock.now();
+  work.lock_wait_ns = LockWait::total_ns() - lock_start;
   if (work.sample) work.cpu_ns = clock.thread_cpu() - cpu_start;
 }
 
 void SegmentPipe::learn(const Work& work) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(
       1, work.input_rows));
-  double ns = static_cast<double>(work.finished - work.started) / rows;
+  double ns = static_cast<double>(work.finished - work.started -
+                                  work.lock_wait_ns) /
+              rows;
   // A block during which the thread lost its core says little.
   if (ns_per_row_ > 0) ns = std::min(ns, 4 * ns_per_row_);
   const double bytes = static_cast<double>(work.bytes) / rows;
