@@ -15,7 +15,7 @@ import pickle as _pickle
 
 import numpy as _np
 
-from penstock import _dataset, _dtypes, _errors, _penstock, random
+from penstock import _dataset, _dtypes, _errors, _penstock, image, random
 from penstock._dataset import Dataset
 from penstock._dtypes import (
     DType,
@@ -137,6 +137,7 @@ __all__ = [
     "float32",
     "float64",
     "gather",
+    "image",
     "int16",
     "int32",
     "int64",

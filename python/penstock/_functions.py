@@ -121,7 +121,7 @@ def _native(
         return refused.describe()
     name = function_name(fn)
     if not isinstance(traced, _trace.Inspected):
-        return Lowered(traced.function(), "", name)
+        return Lowered(traced.function(), traced.fusion, name)
     reasons: list[str] = []
 
     def specialize(spec: Any) -> Any:

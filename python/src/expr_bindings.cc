@@ -8,6 +8,7 @@
 #include <numpy/ufuncobject.h>
 
 #include "penstock/expr/evaluate.h"
+#include "penstock/expr/image_fusion.h"
 #include "penstock/expr/loops.h"
 #include "penstock/expr/native_ops.h"
 #include "penstock/expr/program.h"
@@ -394,6 +395,10 @@ void bind_expr(nb::module_& m) {
                          spec_to_python(self.program->output_spec()));
                    })
       .def("fits", &fits)
+      .def_prop_ro("fusion",
+                   [](const PyProgram& self) {
+                     return expr::fuse_images(self.program).note;
+                   })
       .def_prop_ro("fingerprint",
                    [](const PyProgram& self) {
                      return self.program->fingerprint();

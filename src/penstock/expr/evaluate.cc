@@ -34,10 +34,12 @@ class Evaluation {
     return absl::OkStatus();
   }
 
-  StatusOr<Tensor> output(std::int32_t node) const {
+  StatusOr<Column> output(std::int32_t node) const {
     const Value& value = values_[static_cast<std::size_t>(node)];
-    if (value.batched == rows_.batched) return value.tensor;
-    return repeat(value.tensor, rows_.count);
+    if (!value.rows.empty()) return Column(value.rows);
+    if (value.batched == rows_.batched) return Column(value.tensor);
+    PS_ASSIGN_OR_RETURN(Tensor repeated, repeat(value.tensor, rows_.count));
+    return Column(std::move(repeated));
   }
 
  private:
@@ -76,9 +78,9 @@ class Evaluation {
       case OpClass::kInput: {
         const Tensor& tensor =
             rows_.inputs[static_cast<std::size_t>(node.ints[0])];
-        return Value{tensor, rows_.batched, {}};
+        return Value{tensor, rows_.batched, {}, {}};
       }
-      case OpClass::kConst: return Value{node.constant, false, {}};
+      case OpClass::kConst: return Value{node.constant, false, {}, {}};
       case OpClass::kReduce: return run_reduce(node, *in[0], rows_.count);
       case OpClass::kShape:
         return run_shape(node, node.specs[0], in, rows_.count, errors_);
@@ -131,7 +133,7 @@ class Evaluation {
     for (const Value* v : in) args.push_back(v->tensor);
     const std::uint64_t call =
         node.ints.empty() ? 0 : static_cast<std::uint64_t>(node.ints[0]);
-    if (node.native->block) {
+    if (!node.native->row) {
       std::unique_ptr<bool[]> batched(new bool[in.size() + 1]);
       for (std::size_t i = 0; i < in.size(); ++i) batched[i] = in[i]->batched;
       std::vector<std::uint64_t> keys;
@@ -150,11 +152,17 @@ class Evaluation {
           batched[i] = true;
         }
       }
-      const BlockCall block_call{
-          rows_.count, args,   {batched.get(), in.size()}, node.attributes,
-          keys,        rows_.skip, &errors_};
+      const BlockCall block_call{rows_.count,
+                                 args,
+                                 {batched.get(), in.size()},
+                                 node.attributes,
+                                 keys,
+                                 rows_.skip,
+                                 &errors_,
+                                 node.prepared.get()};
+      if (node.native->columns) return run_columns(node, block_call);
       PS_RETURN_IF_ERROR(
-          annotated(node, node.native->block(block_call, results)));
+          named_status(node.native->block(block_call, results), node.name));
       if (!rows_.batched) {
         for (Tensor& t : results) t = t.row(0);
       }
@@ -162,8 +170,10 @@ class Evaluation {
       if (rows_.batched) {
         return internal_error(node.name, " was not run row by row");
       }
-      const RowCall row_call{args, node.attributes, native_key(key(0), call)};
-      PS_RETURN_IF_ERROR(annotated(node, node.native->row(row_call, results)));
+      const RowCall row_call{args, node.attributes, native_key(key(0), call),
+                             key(0), node.prepared.get()};
+      PS_RETURN_IF_ERROR(
+          named_status(node.native->row(row_call, results), node.name));
     }
     if (results.size() != node.specs.size()) {
       return internal_error(node.name, " gave ", results.size(),
@@ -171,18 +181,50 @@ class Evaluation {
     }
     Value out;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const LeafSpec& spec = node.specs[i];
-      const Shape shape = rows_.batched ? results[i].shape().without_first()
-                                        : results[i].shape();
-      if ((spec.dtype != DType::kInvalid &&
-           spec.dtype != results[i].dtype()) ||
-          !spec.shape.accepts(shape)) {
-        return internal_error(node.name, " gave ",
-                              to_absl(dtype_name(results[i].dtype())),
-                              shape.to_string(), " instead of ",
-                              spec.to_string());
+      PS_RETURN_IF_ERROR(check_result(node, i, results[i], rows_.batched));
+      out.results.push_back({std::move(results[i]), rows_.batched, {}, {}});
+    }
+    return out;
+  }
+
+  static Status check_result(const Node& node, std::size_t i, const Tensor& t,
+                             bool batched) {
+    const LeafSpec& spec = node.specs[i];
+    const Shape shape = batched ? t.shape().without_first() : t.shape();
+    if ((spec.dtype == DType::kInvalid || spec.dtype == t.dtype()) &&
+        spec.shape.accepts(shape)) {
+      return absl::OkStatus();
+    }
+    return internal_error(node.name, " gave ", to_absl(dtype_name(t.dtype())),
+                          shape.to_string(), " instead of ", spec.to_string());
+  }
+
+  StatusOr<Value> run_columns(const Node& node, const BlockCall& call) {
+    std::vector<Column> results;
+    PS_RETURN_IF_ERROR(
+        named_status(node.native->columns(call, results), node.name));
+    if (results.size() != node.specs.size()) {
+      return internal_error(node.name, " gave ", results.size(),
+                            " results instead of ", node.specs.size());
+    }
+    Value out;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Column& column = results[i];
+      Value value;
+      value.batched = rows_.batched;
+      if (!rows_.batched) {
+        value.tensor = column.row(0);
+        PS_RETURN_IF_ERROR(check_result(node, i, value.tensor, false));
+      } else if (column.packed()) {
+        PS_RETURN_IF_ERROR(check_result(node, i, column.tensor(), true));
+        value.tensor = std::move(column.tensor());
+      } else {
+        for (const Tensor& t : column.rows()) {
+          PS_RETURN_IF_ERROR(check_result(node, i, t, false));
+        }
+        value.rows = std::move(column.rows());
       }
-      out.results.push_back({std::move(results[i]), rows_.batched, {}});
+      out.results.push_back(std::move(value));
     }
     return out;
   }
@@ -195,13 +237,6 @@ class Evaluation {
     return stack_tensors({&t, 1});
   }
 
-  static Status annotated(const Node& node, const Status& status) {
-    if (status.ok()) return status;
-    const std::string prefix = absl::StrCat(node.name, ": ");
-    if (status.message().substr(0, prefix.size()) == prefix) return status;
-    return annotate(status, prefix);
-  }
-
   const Program& program_;
   const Rows& rows_;
   RowErrors& errors_;
@@ -210,22 +245,49 @@ class Evaluation {
 
 }  // namespace
 
+Status named_status(const Status& status, std::string_view name) {
+  if (status.ok()) return status;
+  const std::string_view message(status.message().data(),
+                                 status.message().size());
+  const auto starts = [&](std::string_view with) {
+    return message.substr(0, with.size()) == with &&
+           message.substr(with.size(), 2) == ": ";
+  };
+  if (starts(name)) return status;
+  // Functions of the library name themselves, without the name's first part.
+  const std::size_t dot = name.find('.');
+  if (dot != std::string_view::npos && starts(name.substr(dot + 1))) {
+    return annotate(status, std::string(name.substr(0, dot + 1)));
+  }
+  return annotate(status, absl::StrCat(to_absl(name), ": "));
+}
+
 bool needs_single_rows(const Program& program) {
   const auto& nodes = program.nodes();
+  // Results that may differ in shape from row to row.
+  std::vector<bool> loose(nodes.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (program.last_use()[n] < 0 && nodes[n].op != Op::kNative) continue;
-    if (nodes[n].op == Op::kNative && nodes[n].native->row) return true;
+    const Node& node = nodes[n];
+    if (program.last_use()[n] < 0) continue;
+    if (node.op == Op::kNative && node.native->row) return true;
+    for (const std::int32_t i : node.inputs) {
+      if (loose[static_cast<std::size_t>(i)]) return true;
+    }
+    if (node.op == Op::kResult) {
+      const Node& from = nodes[static_cast<std::size_t>(node.inputs[0])];
+      loose[n] = from.native->columns && !node.specs[0].shape.fully_known();
+    }
   }
   return false;
 }
 
 Status evaluate(const Program& program, const Rows& rows,
-                std::vector<Tensor>& outputs, RowErrors& errors) {
+                std::vector<Column>& outputs, RowErrors& errors) {
   Evaluation evaluation(program, rows, errors);
   PS_RETURN_IF_ERROR(evaluation.run());
   for (const std::int32_t node : program.outputs()) {
-    PS_ASSIGN_OR_RETURN(Tensor tensor, evaluation.output(node));
-    outputs.push_back(std::move(tensor));
+    PS_ASSIGN_OR_RETURN(Column column, evaluation.output(node));
+    outputs.push_back(std::move(column));
   }
   std::stable_sort(
       errors.begin(), errors.end(),
@@ -235,6 +297,20 @@ Status evaluate(const Program& program, const Rows& rows,
                              return a.first == b.first;
                            }),
                errors.end());
+  return absl::OkStatus();
+}
+
+Status evaluate(const Program& program, const Rows& rows,
+                std::vector<Tensor>& outputs, RowErrors& errors) {
+  std::vector<Column> columns;
+  PS_RETURN_IF_ERROR(evaluate(program, rows, columns, errors));
+  for (Column& column : columns) {
+    if (!column.packed()) {
+      return internal_error("a result of different shapes was not run row by "
+                            "row");
+    }
+    outputs.push_back(std::move(column.tensor()));
+  }
   return absl::OkStatus();
 }
 

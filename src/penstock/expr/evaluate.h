@@ -25,11 +25,18 @@ struct Rows {
   std::span<const bool> skip;
 };
 
-/// Appends one tensor per leaf of the result, batched as the input is. Rows
-/// that failed are listed in `errors`, rising; their values mean nothing. A
-/// failed status means that all rows failed.
+/// Appends one column per leaf of the result; for one element, packed columns
+/// that hold its leaves as they are. Rows that failed are listed in `errors`,
+/// rising; their values mean nothing. A failed status means that all rows
+/// failed.
+Status evaluate(const Program& program, const Rows& rows,
+                std::vector<Column>& outputs, RowErrors& errors);
+/// The same where every column is packed: for one element always.
 Status evaluate(const Program& program, const Rows& rows,
                 std::vector<Tensor>& outputs, RowErrors& errors);
+
+/// An error of the native operation `name`, which its message then begins with.
+Status named_status(const Status& status, std::string_view name);
 
 /// Whether some operation can only be run element by element.
 bool needs_single_rows(const Program& program);

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "penstock/expr/builtin_ops.h"
+
 namespace penstock::expr {
 namespace {
 
@@ -15,7 +17,20 @@ struct Table {
 
 // Leaked: operations may still run while the process ends.
 Table& table() {
-  static Table* const table = new Table;
+  static Table* const table = [] {
+    auto* made = new Table;
+    std::vector<NativeOp> ops;
+    add_image_ops(ops);
+    add_image_color_ops(ops);
+    add_image_random_ops(ops);
+    add_image_fused_op(ops);
+    for (NativeOp& op : ops) {
+      std::string name = op.name;
+      made->ops.emplace(std::move(name),
+                        std::make_unique<NativeOp>(std::move(op)));
+    }
+    return made;
+  }();
   return *table;
 }
 
@@ -26,9 +41,11 @@ Status register_native_op(NativeOp op) {
   if (!op.infer) {
     return invalid_argument("native op ", op.name, ": infer is missing");
   }
-  if ((op.row == nullptr) == (op.block == nullptr)) {
-    return invalid_argument("native op ", op.name,
-                            ": exactly one of row and block must be given");
+  if ((op.row != nullptr) + (op.block != nullptr) + (op.columns != nullptr) !=
+      1) {
+    return invalid_argument(
+        "native op ", op.name,
+        ": exactly one of row, block and columns must be given");
   }
   Table& t = table();
   const std::lock_guard lock(t.mutex);

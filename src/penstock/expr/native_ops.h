@@ -21,6 +21,7 @@
 
 #include "penstock/base/status.h"
 #include "penstock/expr/attributes.h"
+#include "penstock/memory/block.h"
 #include "penstock/memory/spec.h"
 #include "penstock/memory/tensor.h"
 
@@ -33,6 +34,10 @@ struct RowCall {
   const Attributes& attributes;
   /// Key of this element's random numbers for this call (RandomStream).
   std::uint64_t random_key = 0;
+  /// Key of the element, from which those of all calls are made (native_key).
+  std::uint64_t element_key = 0;
+  /// What NativeOp::prepare made of the attributes.
+  const void* prepared = nullptr;
 };
 
 /// The call for all elements of a block whose arguments have one shape each.
@@ -47,6 +52,7 @@ struct BlockCall {
   std::span<const bool> skip;
   /// What went wrong with single rows goes here: (row, status), rising.
   std::vector<std::pair<std::int64_t, Status>>* errors = nullptr;
+  const void* prepared = nullptr;
 };
 
 struct NativeOp {
@@ -56,12 +62,21 @@ struct NativeOp {
   std::function<StatusOr<std::vector<LeafSpec>>(std::span<const LeafSpec> args,
                                                 const Attributes& attributes)>
       infer;
-  /// Appends one tensor per result. Exactly one of `row` and `block` is set.
+  /// Makes what all calls share out of the attributes, once; optional.
+  std::function<StatusOr<std::shared_ptr<const void>>(
+      const Attributes& attributes)>
+      prepare = nullptr;
+  /// Appends one tensor per result. Exactly one of `row`, `block` and `columns`
+  /// is set.
   std::function<Status(const RowCall& call, std::vector<Tensor>& out)> row =
       nullptr;
   /// Appends one [rows, ...] tensor per result.
   std::function<Status(const BlockCall& call, std::vector<Tensor>& out)>
       block = nullptr;
+  /// The same for results whose shape differs from row to row: a column is
+  /// packed, [rows, ...], or one tensor per row.
+  std::function<Status(const BlockCall& call, std::vector<Column>& out)>
+      columns = nullptr;
   /// May wait (reads files): it is run like a user's function.
   bool blocking = false;
   /// Uses its random key. Calls of a function are numbered, so that each draws

@@ -176,6 +176,13 @@ StatusOr<std::int32_t> Program::add(Op op,
     }
     if (op == Op::kRandom) random_ = true;
     PS_ASSIGN_OR_RETURN(node.specs, infer(node, specs));
+    if (node.native != nullptr && node.native->prepare) {
+      auto prepared = node.native->prepare(node.attributes);
+      if (!prepared.ok()) {
+        return annotate(prepared.status(), absl::StrCat(node.name, ": "));
+      }
+      node.prepared = *std::move(prepared);
+    }
   }
   nodes_.push_back(std::move(node));
   return static_cast<std::int32_t>(nodes_.size()) - 1;

@@ -32,6 +32,7 @@ struct Node {
   std::string name;       // of a native operation
   Attributes attributes;  // of a native operation
   const NativeOp* native = nullptr;
+  std::shared_ptr<const void> prepared;  // by the native operation
   /// What it gives; several only for a native operation.
   std::vector<LeafSpec> specs;
 };

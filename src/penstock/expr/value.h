@@ -13,6 +13,7 @@ struct Value {
   /// [rows, ...]; else the same for every row.
   bool batched = false;
   std::vector<Value> results;  // of a native operation, instead of `tensor`
+  std::vector<Tensor> rows;    // where shapes differ, instead of `tensor`
 
   Shape element_shape() const {
     return batched ? tensor.shape().without_first() : tensor.shape();

@@ -66,11 +66,16 @@ std::int64_t place(RandomStream& random, std::int64_t room) {
 
 }  // namespace
 
+StatusOr<bool> flips_left_right(std::uint64_t key, double probability) {
+  PS_RETURN_IF_ERROR(check_probability("random_flip_left_right", probability));
+  return draw(key, kFlipLeftRight, {0, 1}) < probability;
+}
+
 StatusOr<Tensor> random_flip_left_right(const Tensor& image, std::uint64_t key,
                                         double probability) {
-  PS_RETURN_IF_ERROR(check_probability("random_flip_left_right", probability));
+  PS_ASSIGN_OR_RETURN(const bool flips, flips_left_right(key, probability));
   PS_RETURN_IF_ERROR(view_of(image, "random_flip_left_right").status());
-  if (draw(key, kFlipLeftRight, {0, 1}) >= probability) return image;
+  if (!flips) return image;
   return flip_left_right(image);
 }
 

@@ -22,6 +22,8 @@ struct Range {
   double high = 0;
 };
 
+/// Whether random_flip_left_right turns the picture of this key.
+StatusOr<bool> flips_left_right(std::uint64_t key, double probability = 0.5);
 StatusOr<Tensor> random_flip_left_right(const Tensor& image, std::uint64_t key,
                                         double probability = 0.5);
 StatusOr<Tensor> random_flip_up_down(const Tensor& image, std::uint64_t key,

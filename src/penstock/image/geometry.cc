@@ -176,8 +176,7 @@ StatusOr<Tensor> pad_to_bounding_box(const Tensor& image, std::int64_t y,
   return padded(in, y, x, size, "pad_to_bounding_box");
 }
 
-StatusOr<Tensor> central_crop(const Tensor& image, double fraction) {
-  PS_ASSIGN_OR_RETURN(const View in, view_of(image, "central_crop"));
+StatusOr<Window> central_crop_window(Size image, double fraction) {
   if (!(fraction > 0 && fraction <= 1)) {
     return invalid_argument("central_crop: fraction must be in (0, 1], got ",
                             fraction);
@@ -186,10 +185,16 @@ StatusOr<Tensor> central_crop(const Tensor& image, double fraction) {
     const auto l = static_cast<double>(length);
     return static_cast<std::int64_t>((l - l * fraction) / 2);
   };
-  const std::int64_t y = margin(in.height);
-  const std::int64_t x = margin(in.width);
-  return cropped(in, {y, x, in.height - 2 * y, in.width - 2 * x},
-                 "central_crop");
+  const std::int64_t y = margin(image.height);
+  const std::int64_t x = margin(image.width);
+  return Window{y, x, image.height - 2 * y, image.width - 2 * x};
+}
+
+StatusOr<Tensor> central_crop(const Tensor& image, double fraction) {
+  PS_ASSIGN_OR_RETURN(const View in, view_of(image, "central_crop"));
+  PS_ASSIGN_OR_RETURN(const Window window,
+                      central_crop_window({in.height, in.width}, fraction));
+  return cropped(in, window, "central_crop");
 }
 
 StatusOr<Tensor> resize_with_crop_or_pad(const Tensor& image, Size size) {

@@ -19,6 +19,7 @@ StatusOr<Tensor> crop_to_bounding_box(const Tensor& image,
 StatusOr<Tensor> pad_to_bounding_box(const Tensor& image, std::int64_t y,
                                      std::int64_t x, Size size);
 /// The middle of the picture; `fraction` of each side, in (0, 1].
+StatusOr<Window> central_crop_window(Size image, double fraction);
 StatusOr<Tensor> central_crop(const Tensor& image, double fraction);
 /// The middle of the picture, or the picture in the middle of zeros.
 StatusOr<Tensor> resize_with_crop_or_pad(const Tensor& image, Size size);

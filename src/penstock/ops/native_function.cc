@@ -6,6 +6,7 @@
 #include <shared_mutex>
 
 #include "penstock/expr/evaluate.h"
+#include "penstock/expr/image_fusion.h"
 
 namespace penstock::ops {
 namespace {
@@ -31,7 +32,8 @@ bool packed_as(const Spec& spec, const Block& block) {
 class NativeFunction final : public Function {
  public:
   explicit NativeFunction(ProgramRef program)
-      : program_(std::move(program)),
+      : identity_("native:" + program->fingerprint()),
+        program_(expr::fuse_images(std::move(program)).program),
         single_rows_(expr::needs_single_rows(*program_)) {}
 
   StatusOr<Spec> output_spec(const Spec& input) const override {
@@ -80,9 +82,7 @@ class NativeFunction final : public Function {
                          Element::Leaves(outputs.begin(), outputs.end()));
         });
   }
-  std::string identity() const override {
-    return "native:" + program_->fingerprint();
-  }
+  std::string identity() const override { return identity_; }
   bool user_code() const override { return program_->blocking(); }
 
  private:
@@ -106,11 +106,11 @@ class NativeFunction final : public Function {
       for (const auto& [row, error] : in.errors()) skip[row] = true;
       rows.skip = {skip.get(), static_cast<std::size_t>(in.size())};
     }
-    std::vector<Tensor> outputs;
+    std::vector<Column> outputs;
     expr::RowErrors errors;
     PS_RETURN_IF_ERROR(expr::evaluate(*program_, rows, outputs, errors));
     Block::Columns columns;
-    for (Tensor& tensor : outputs) columns.emplace_back(std::move(tensor));
+    for (Column& column : outputs) columns.push_back(std::move(column));
     out = Block(program_->output_spec().structure(), std::move(columns),
                 in.size(), in.origins());
     out.errors() = in.errors();
@@ -128,6 +128,7 @@ class NativeFunction final : public Function {
     return absl::OkStatus();
   }
 
+  const std::string identity_;  // of the program as it was traced
   const ProgramRef program_;
   const bool single_rows_;
 };
