@@ -62,14 +62,15 @@ struct WorkerThread {
   Run* run = nullptr;
   Stage* stage = nullptr;
   int state = kNoCall;
-  std::int64_t call_start = 0;
+  std::uint64_t call = 0;  // counts them: the monitor takes the time
   std::atomic<bool> works_elsewhere{false};
   // Only the thread itself.
   bool has_token = false;
   bool borrowed_token = false;
   // Only the monitor.
-  std::int64_t seen_call = 0;
-  std::int64_t seen_at = 0;
+  std::uint64_t seen_call = 0;
+  std::int64_t first_seen = 0;
+  std::int64_t seen_at = 0;  // 0: not looked at yet
   std::int64_t seen_cpu = 0;
   std::int64_t seen_delay = 0;
   clockid_t cpu_clock{};
@@ -164,7 +165,7 @@ class Executor final : public Scheduler {
       std::lock_guard lock(self->call_mutex);
       self->has_token = released;
       self->state = previous;
-      self->call_start = clock().now();
+      ++self->call;
     }
     return in_time;
   }
@@ -183,7 +184,7 @@ class Executor final : public Scheduler {
     self->run = run;
     self->stage = stage;
     self->state = self->has_token ? kInCall : kTokenless;
-    self->call_start = clock().now();
+    ++self->call;
   }
 
   void user_code_end() override {
@@ -404,11 +405,15 @@ class Executor final : public Scheduler {
           continue;
         }
         const bool known = w->stage->blocking.load(std::memory_order_relaxed);
-        const std::int64_t age = now - w->call_start;
+        if (w->seen_call != w->call) {
+          w->seen_call = w->call;
+          w->first_seen = now;
+          w->seen_at = 0;
+        }
+        const std::int64_t age = now - w->first_seen;  // or more
         if (age < (known ? kKnownBlockedNs : kBlockedNs) - kTickNs) continue;
         const std::int64_t cpu = cpu_time(w->cpu_clock);
-        if (w->seen_call != w->call_start) {
-          w->seen_call = w->call_start;
+        if (w->seen_at == 0) {
           w->seen_at = now;
           w->seen_cpu = cpu;
           w->seen_delay = look_at_thread(w->tid).run_delay_ns;

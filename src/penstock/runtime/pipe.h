@@ -182,7 +182,7 @@ class SegmentPipe final : public Pipe {
   void abandon_script();
   void deliver(Slot& slot);
   void learn(const Work& work);
-  void account_wait(int reason, std::int64_t now);
+  void account_wait(int reason);
   StatusOr<Block> materialize(Work& work);
   void refuse_oversized(Block& block) const;
 

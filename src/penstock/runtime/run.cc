@@ -105,7 +105,7 @@ void Run::nest_below(int outer) {
 bool Run::claim(ClaimKind kind, Work& work) {
   std::unique_lock lock = brief_lock(mutex_);
   if (cancelled_.load(std::memory_order_relaxed)) return false;
-  claim_time = now();
+  claim_time_ = 0;
   Demand demand;
   const bool waiting = waiting_.load(std::memory_order_relaxed);
   if (bounded_) demand.rows = (waiting ? 1 : 0) - held_rows_;
@@ -124,9 +124,15 @@ bool Run::claim(ClaimKind kind, Work& work) {
     return false;
   }
   if (work.dry_run) return true;
+  work.started = claim_time();
   ++in_flight_;
   if (kind == ClaimKind::kCpu) ++cpu_active_;
   return true;
+}
+
+std::int64_t Run::claim_time() {
+  if (claim_time_ == 0) claim_time_ = now();
+  return claim_time_;
 }
 
 int Run::current_depth() { return t_depth; }
@@ -211,7 +217,8 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   std::unique_lock lock = brief_lock(mutex_);
   think_ns_ += asked - last_return_;
   held_rows_ = 0;
-  if (!fetch_ready()) {
+  const bool was_ready = fetch_ready();
+  if (!was_ready) {
     waiting_.store(true, std::memory_order_relaxed);
     lock.unlock();
     config_.scheduler->notify(this);
@@ -259,7 +266,7 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   const bool wake = result == Fetch::kBlock &&
                     (was_full || root_->out.ready_items() <= 2);
   const std::int64_t returned = last_return_;
-  last_return_ = now();
+  last_return_ = was_ready ? asked : now();
   if (tracing()) {
     if (const auto tracer = this->tracer()) {
       using Kind = TraceEvent::Kind;

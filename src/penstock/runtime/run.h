@@ -192,8 +192,9 @@ class Run : public std::enable_shared_from_this<Run> {
   void quarantine(const ElementError& error, bool replaced);
   /// Takes a pipe whose input is closed; destroyed when it is idle.
   void retire(std::unique_ptr<Pipe> pipe);
-  /// Time of the claim under way; one clock read serves all pipes.
-  std::int64_t claim_time = 0;
+  /// Time of the claim under way; one clock read serves all pipes, and most
+  /// searches that find nothing need none.
+  std::int64_t claim_time();
   /// A search for work dropped rows that a restore need not repeat: a pipe may
   /// have come to its end without any work being done.
   void note_passed_over() { passed_over_ = true; }
@@ -243,6 +244,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t wait_ns_ = 0;
   std::int64_t think_ns_ = 0;
   std::int64_t last_return_ = 0;
+  std::int64_t claim_time_ = 0;
   std::int64_t woken_at_ = 0;  // the consumer, by complete()
 };
 

@@ -130,7 +130,9 @@ std::int64_t SegmentPipe::block_rows() const {
   return std::max(rows, granularity);
 }
 
-void SegmentPipe::account_wait(int reason, std::int64_t now) {
+void SegmentPipe::account_wait(int reason) {
+  if (reason == wait_reason_) return;
+  const std::int64_t now = run_.claim_time();
   if (wait_reason_ != kNone) waits_[wait_reason_] += now - wait_since_;
   wait_reason_ = reason;
   wait_since_ = now;
@@ -195,12 +197,12 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
           claims_++ % kSampleEvery == 0 || run_.tracing() ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
       ++active;
-      account_wait(kNone, run_.claim_time);
+      account_wait(kNone);
       return true;
     }
     reason = kMemory;
   }
-  if (active == 0) account_wait(reason, run_.claim_time);
+  if (active == 0) account_wait(reason);
   if (!input) return false;
   Demand upstream;
   upstream.rows = allowed >= kUnlimited / granularity
@@ -432,7 +434,6 @@ void SegmentPipe::refuse_oversized(Block& block) const {
 
 void SegmentPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
-  work.started = clock.now();
   const std::int64_t cpu_start = work.sample ? clock.thread_cpu() : 0;
   const std::int64_t lock_start = LockWait::total_ns();
 

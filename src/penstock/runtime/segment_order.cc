@@ -64,7 +64,7 @@ void SegmentPipe::abandon_script() {
     if (scripted.drop) continue;
     --scripted_pending_;
     scripted.slot->ordinal = -1;
-    out.fill(scripted.slot, {}, run_.claim_time);
+    out.fill(scripted.slot, {}, run_.claim_time());
   }
   script_.clear();
   run_.note_passed_over();

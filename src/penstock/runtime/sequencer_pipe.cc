@@ -330,14 +330,14 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       refill(inputs_[i], i == needed ? need_.rows : 1);
     }
     if (wait_since_ != 0) {
-      wait_input_ns_ += run_.claim_time - wait_since_;
+      wait_input_ns_ += run_.claim_time() - wait_since_;
       wait_since_ = 0;
     }
     work.pipe = this;
     work.kind = kind;
     return true;
   }
-  if (waits_for_input && wait_since_ == 0) wait_since_ = run_.claim_time;
+  if (waits_for_input && wait_since_ == 0) wait_since_ = run_.claim_time();
   if (ended_) return false;
   // Upstream, the input waited for first.
   const bool may_start =
@@ -394,7 +394,6 @@ void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
 
 void SequencerPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
-  work.started = clock.now();
   PipeInputs in(*this);
   if (traits_.user_code) run_.scheduler().user_code_begin(&run_, stage_);
   std::int64_t emitted = 0;
