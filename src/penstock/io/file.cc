@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "penstock/io/http.h"
+
 namespace penstock {
 namespace {
 
@@ -130,6 +132,7 @@ class LocalFileSystem final : public FileSystem {
  public:
   StatusOr<std::unique_ptr<ReadableFile>> open(
       const std::string& path) override {
+    if (is_http(path)) return open_http(path);
     Fd fd = open_fd(path, O_RDONLY);
     if (!fd.valid()) return errno_status(errno, "cannot open", path);
     return std::make_unique<LocalReadable>(std::move(fd), path);
@@ -174,6 +177,7 @@ class LocalFileSystem final : public FileSystem {
     return absl::OkStatus();
   }
   StatusOr<FileInfo> info(const std::string& path) override {
+    if (is_http(path)) return http_info(path);
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
       return errno_status(errno, "cannot look at", path);

@@ -78,7 +78,7 @@ class FileSystem {
   /// What lies in a directory, in any order, without "." and "..".
   virtual StatusOr<std::vector<DirectoryEntry>> list(const std::string& path);
 
-  /// The machine's own.
+  /// The machine's own; names with http:// or https:// can be read (http.h).
   static FileSystem& local();
 };
 
