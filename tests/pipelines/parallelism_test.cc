@@ -1,5 +1,6 @@
 // How many calls run at once, and how far ahead of the consumer.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -150,6 +151,31 @@ TEST(Parallelism, InOrderResultsDoNotWaitForTheHeadToBeComputed) {
   // One lane sleeps 200 ms, the other has done 25 of the rest by then; taking
   // turns with the head would need 520 ms.
   EXPECT_LT(steady_clock::now() - start, milliseconds(480));
+}
+
+TEST(CpuBudget, FollowsTheProcess) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one core is all there is";
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  Iterator it = Dataset::counter().iterator();
+  const auto becomes = [&](int budget) {
+    const auto end = steady_clock::now() + std::chrono::seconds(20);
+    while (it.stats().cpu_budget != budget && steady_clock::now() < end) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    return it.stats().cpu_budget == budget;
+  };
+  EXPECT_EQ(it.stats().cpu_budget, CPU_COUNT(&all));
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_TRUE(becomes(1));
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+  EXPECT_TRUE(becomes(CPU_COUNT(&all)));
 }
 
 TEST(Prefetch, ZeroStartsNoCallAfterNextHasReturned) {

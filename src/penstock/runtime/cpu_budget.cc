@@ -1,6 +1,7 @@
 #include "penstock/runtime/cpu_budget.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +38,10 @@ int detect_cpu_budget() {
   int cores = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) cores = CPU_COUNT(&set);
+  // Of the main thread: that is the one which `taskset -p` changes.
+  if (sched_getaffinity(getpid(), sizeof(set), &set) == 0) {
+    cores = CPU_COUNT(&set);
+  }
   double quota = read_quota_v2("/sys/fs/cgroup/cpu.max");
   if (quota <= 0) {
     const double us = read_one("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");

@@ -43,6 +43,7 @@ constexpr int kMaxThreads = 640;
 // always start calls.
 constexpr int kNestedWaits = 32;
 constexpr std::int64_t kTickNs = 2'000'000;
+constexpr int kTicksPerBudget = 500;
 constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
 constexpr double kBlockedCpuShare = 0.2;
@@ -89,20 +90,19 @@ std::int64_t cpu_time(clockid_t id) {
 
 class Executor final : public Scheduler {
  public:
-  Executor() : budget_(detect_cpu_budget()), tokens_(budget_) {}
+  Executor() : budget_(detect_cpu_budget()), tokens_(budget_.load()) {}
 
   const Clock& clock() const override { return Clock::real(); }
-  int cpu_budget() const override { return budget_; }
+  int cpu_budget() const override {
+    return budget_.load(std::memory_order_relaxed);
+  }
 
   void add(std::shared_ptr<Run> run) override {
     std::lock_guard lock(mutex_);
     auto next = std::make_shared<RunList>(*runs_);
     next->push_back(std::move(run));
     runs_ = std::move(next);
-    while (base_threads_ < budget_) {
-      ++base_threads_;
-      spawn_locked(true);
-    }
+    spawn_base_locked();
     if (!monitor_started_) {
       monitor_started_ = true;
       std::thread([this] { monitor(); }).detach();
@@ -250,6 +250,13 @@ class Executor final : public Scheduler {
     if (starting_ == 0 && threads_ < kMaxThreads) spawn_locked(false);
   }
 
+  void spawn_base_locked() {
+    while (base_threads_ < cpu_budget()) {
+      ++base_threads_;
+      spawn_locked(true);
+    }
+  }
+
   void spawn_locked(bool base) {
     ++threads_;
     ++starting_;
@@ -383,7 +390,22 @@ class Executor final : public Scheduler {
     }
   }
 
+  // Affinity and quota can change while the process runs.
+  void follow_budget() {
+    const int budget = detect_cpu_budget();
+    const int by = budget - budget_.exchange(budget);
+    if (by == 0) return;
+    tokens_.fetch_add(by, std::memory_order_seq_cst);
+    {
+      std::lock_guard lock(mutex_);
+      spawn_base_locked();
+    }
+    token_event_.notify(std::max(0, by));
+    kick();
+  }
+
   void tick() {
+    if (++ticks_ % kTicksPerBudget == 0) follow_budget();
     struct Blocked {
       std::shared_ptr<Run> run;
       int calls = 0;
@@ -447,8 +469,8 @@ class Executor final : public Scheduler {
     for (const auto& run : *list) run->tune(now);
   }
 
-  const int budget_;
-  std::atomic<int> tokens_;
+  std::atomic<int> budget_;
+  std::atomic<int> tokens_;  // below zero after the budget shrank
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> round_{0};
   std::atomic<int> nested_waits_{0};
@@ -462,6 +484,7 @@ class Executor final : public Scheduler {
   int threads_ = 0;
   int base_threads_ = 0;
   int starting_ = 0;
+  int ticks_ = 0;  // only the monitor
   bool monitor_started_ = false;
 };
 

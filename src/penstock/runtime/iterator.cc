@@ -69,8 +69,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   RunConfig config;
   config.scheduler = core->scheduler_;
   config.epoch = core->epoch_;
-  config.cpu_budget =
-      options.cpu_budget.value_or(core->scheduler_->cpu_budget());
+  config.cpu_budget = options.cpu_budget.value_or(0);
   config.memory_budget =
       options.memory_budget.value_or(Account::process().budget());
   config.deterministic = options.deterministic.value_or(true);

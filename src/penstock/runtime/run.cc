@@ -367,7 +367,7 @@ IteratorStats Run::stats_locked() {
   out.bytes_held = account_.used();
   out.bytes_peak = account_.peak();
   out.memory_budget = config_.memory_budget;
-  out.cpu_budget = config_.cpu_budget;
+  out.cpu_budget = cpu_budget();
   out.errors_skipped = errors_skipped_;
   out.errors_replaced = errors_replaced_;
   out.quarantine = quarantine_;

@@ -100,7 +100,7 @@ struct Work {
 struct RunConfig {
   Scheduler* scheduler = nullptr;
   Epoch epoch;
-  int cpu_budget = 1;
+  int cpu_budget = 0;  // 0: the scheduler's, which may change
   std::int64_t memory_budget = 0;
   bool deterministic = true;
   bool autotune = true;
@@ -200,7 +200,11 @@ class Run : public std::enable_shared_from_this<Run> {
   void note_passed_over() { passed_over_ = true; }
   /// CPU workers of this run at work.
   void adjust_cpu(int by);
-  bool cpu_free() const { return cpu_active_ < config_.cpu_budget; }
+  bool cpu_free() const { return cpu_active_ < cpu_budget(); }
+  int cpu_budget() const {
+    return config_.cpu_budget > 0 ? config_.cpu_budget
+                                  : config_.scheduler->cpu_budget();
+  }
 
  private:
   explicit Run(RunConfig config);
