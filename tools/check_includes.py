@@ -1,7 +1,7 @@
 """Checks that includes under src/penstock follow the direction of the layers.
 
     base <- memory <- {io, formats, image, kernels} <- expr <- graph
-         <- ops <- runtime <- doctor <- the facade (files directly in src/penstock)
+         <- ops <- runtime <- {doctor, timeline} <- the facade (files directly in src/penstock)
 
 A folder may include itself and lower layers, never a neighbour of its own
 layer. Tests and benchmarks (*_test.cc, *_bench.cc, *_examples.cc) run whole pipelines and may
@@ -21,7 +21,7 @@ LAYERS = [
     {"graph"},
     {"ops"},
     {"runtime"},
-    {"doctor"},
+    {"doctor", "timeline"},
 ]
 LEVEL = {folder: level for level, layer in enumerate(LAYERS) for folder in layer}
 

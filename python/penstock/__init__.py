@@ -87,6 +87,7 @@ from penstock._options import (
 from penstock._ragged import Ragged
 from penstock._report import Evidence, Finding, Fix, Report, StageRef
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
+from penstock._timeline import Trace, trace
 from penstock._workers import load_failure as _load_failure
 
 __version__ = "0.1.0"
@@ -121,6 +122,7 @@ __all__ = [
     "Skip",
     "StageRef",
     "TensorSpec",
+    "Trace",
     "UNKNOWN",
     "UNKNOWN_SPEC",
     "UnavailableError",
@@ -157,6 +159,7 @@ __all__ = [
     "squeeze",
     "stack",
     "string",
+    "trace",
     "transpose",
     "uint16",
     "uint32",

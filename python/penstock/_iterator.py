@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock import _penstock
+from penstock import _penstock, _watch
 from penstock._errors import ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ class Iterator(_penstock.Iterator):
         super().__init__(dataset._native, state_bytes(state))
         self._dataset = dataset
         self._baseline = baseline
+        self._number = 0  # of all iterators, in the order in which they started
+        _watch.started(self)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iterator is: positions, not payload. It pickles.
@@ -146,6 +148,7 @@ class Iterator(_penstock.Iterator):
         1
         """
         self.restart(self._dataset._native, state_bytes(state))
+        _watch.started(self)
 
     def stats(self) -> Stats:
         """The counters, at this moment.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "errors.h"
 #include "functions.h"
@@ -18,6 +19,7 @@ void bind_dataset(nb::module_& m);
 void bind_expr(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_iterator(nb::module_& m);
+void bind_trace(nb::module_& m);
 
 /// A dataset's running pipeline, as Python holds it.
 class PyIterator {
@@ -36,9 +38,15 @@ class PyIterator {
   std::vector<std::string> close();
   /// Closes this one and goes on with another.
   void replace(std::shared_ptr<Iterator> iterator);
+  /// Called once, without arguments, when the data ends or before the iterator
+  /// is closed, while its counters can still be read.
+  void on_finish(nb::object callback);
 
  private:
+  void finish();
+
   std::shared_ptr<Iterator> iterator_;
+  std::vector<nb::object> on_finish_;
 };
 
 /// Cancels every iterator there is: the interpreter exits.

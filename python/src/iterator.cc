@@ -172,6 +172,7 @@ PyObject* PyIterator::next() {
       set_python_error(*error);
       return nullptr;
     default:
+      finish();
       return nullptr;  // the end
   }
 }
@@ -181,7 +182,21 @@ void PyIterator::replace(std::shared_ptr<Iterator> iterator) {
   iterator_ = std::move(iterator);
 }
 
+void PyIterator::on_finish(nb::object callback) {
+  on_finish_.push_back(std::move(callback));
+}
+
+void PyIterator::finish() {
+  if (on_finish_.empty()) return;
+  for (const nb::object& callback : std::exchange(on_finish_, {})) {
+    PyObject* result = PyObject_CallNoArgs(callback.ptr());
+    if (result == nullptr) PyErr_WriteUnraisable(callback.ptr());
+    Py_XDECREF(result);
+  }
+}
+
 std::vector<std::string> PyIterator::close() {
+  if (iterator_) finish();
   std::shared_ptr<Iterator> it = std::move(iterator_);
   iterator_ = nullptr;
   std::vector<std::string> running;
@@ -258,6 +273,7 @@ void bind_iterator(nb::module_& m) {
              const WithoutGil waiting;
              it->cancel();
            })
+      .def("on_finish", &PyIterator::on_finish)
       .def("close", &PyIterator::close)
       .def_prop_ro("closed",
                    [](PyIterator& self) { return self.get() == nullptr; });

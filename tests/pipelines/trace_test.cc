@@ -68,6 +68,69 @@ TEST(Trace, KeepsTheLastEventsWhenItIsFull) {
   EXPECT_LE(trace.events.size(), static_cast<std::size_t>(4 * trace.threads));
 }
 
+TEST(Trace, FollowsBlocksFromStageToStageToTheConsumer) {
+  Iterator it = sleepy(64).batch(4).prefetch(0).iterator();
+  ASSERT_TRUE(it.start_trace());
+  while (it.next()) {
+  }
+  const Trace trace = it.stop_trace();
+  // Who had a block, in the order of time.
+  std::map<std::uint64_t, std::vector<std::string>> seen;
+  for (const TraceEvent& e : trace.events) {
+    const std::string who =
+        e.stage < 0 ? "consumer" : trace.stages.at(std::size_t(e.stage));
+    for (std::int64_t i = 0; i < e.flows; ++i) {
+      seen[trace.flows.at(std::size_t(e.flow + i))].push_back(who);
+    }
+  }
+  int mapped = 0;
+  int consumed = 0;
+  for (const auto& [id, who] : seen) {
+    if (who.front() == "map#3" && who.back() == "batch#4") ++mapped;
+    if (who.front() == "batch#4" && who.back() == "consumer") ++consumed;
+  }
+  EXPECT_GE(mapped, 8);
+  EXPECT_EQ(consumed, 8);
+}
+
+TEST(Trace, SamplesQueuesAndMemory) {
+  Iterator it = sleepy(400).iterator();
+  ASSERT_TRUE(it.start_trace());
+  while (it.next()) {
+  }
+  const Trace trace = it.stop_trace();
+  std::map<std::string, std::int64_t> most;
+  std::int64_t last = trace.begin_ns;
+  for (const TraceSample& sample : trace.samples) {
+    EXPECT_GE(sample.at_ns, last);
+    last = sample.at_ns;
+    std::int64_t& m = most[trace.series.at(std::size_t(sample.series)).name];
+    m = std::max(m, sample.value);
+  }
+  EXPECT_GT(most["held"], 0);
+  EXPECT_GT(most["running map#3"], 0);
+  EXPECT_EQ(most.count("queue map#3"), 1);
+}
+
+TEST(Trace, OfNewRunsBeginsWithThem) {
+  set_trace_new_runs(1 << 10);
+  Iterator it = sleepy(40).iterator();
+  set_trace_new_runs(0);
+  EXPECT_FALSE(it.start_trace());
+  while (it.next()) {
+  }
+  std::int64_t rows = 0;
+  const Trace trace = it.stop_trace();
+  for (const TraceEvent& e : trace.events) {
+    if (e.stage >= 0 && trace.stages.at(std::size_t(e.stage)) == "map#3") {
+      rows += e.rows;
+    }
+  }
+  EXPECT_EQ(rows, 20);
+  Iterator untraced = sleepy(2).iterator();
+  EXPECT_TRUE(untraced.start_trace());
+}
+
 TEST(Trace, CanBeginAndEndInTheMiddle) {
   Iterator it = sleepy(2000).iterator();
   for (int round = 0; round < 5; ++round) {

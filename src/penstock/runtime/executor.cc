@@ -278,6 +278,7 @@ class Executor final : public Scheduler {
     self.base = base;
     pthread_getcpuclockid(pthread_self(), &self.cpu_clock);
     self.tid = gettid();
+    pthread_setname_np(pthread_self(), base ? "ps-worker" : "ps-spare");
     t_worker = &self;
     {
       std::lock_guard lock(mutex_);
@@ -380,6 +381,7 @@ class Executor final : public Scheduler {
   }
 
   void monitor() {
+    pthread_setname_np(pthread_self(), "ps-monitor");
     while (!stopping_.load()) {
       {
         std::unique_lock lock(mutex_);

@@ -44,6 +44,7 @@ StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
   PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", run->config().epoch, nullptr,
                                        mark, false));
   run->bounded_ = run->root_->out.limit != kUnlimited;
+  if (const std::int64_t events = trace_new_runs()) run->start_trace(events);
   return run;
 }
 
@@ -139,32 +140,8 @@ int Run::current_depth() { return t_depth; }
 
 void Run::execute(Work& work) {
   const DepthScope depth(config_.depth + 1);
+  if (tracing()) return execute_traced(work);
   work.pipe->run(work);
-  if (!tracing()) return;
-  if (const auto tracer = this->tracer()) work.pipe->trace(work, *tracer);
-}
-
-bool Run::start_trace(std::int64_t events_per_thread) {
-  std::lock_guard lock(tracer_mutex_);
-  if (tracer_) return false;
-  tracer_ = std::make_shared<TraceRecorder>(events_per_thread);
-  tracing_.store(true);
-  return true;
-}
-
-std::shared_ptr<TraceRecorder> Run::tracer() const {
-  std::lock_guard lock(tracer_mutex_);
-  return tracer_;
-}
-
-Trace Run::stop_trace() {
-  std::shared_ptr<TraceRecorder> tracer;
-  {
-    std::lock_guard lock(tracer_mutex_);
-    tracing_.store(false);
-    tracer.swap(tracer_);
-  }
-  return tracer ? tracer->finish() : Trace();
 }
 
 void Run::complete(Work& work) {
@@ -268,12 +245,7 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
   if (tracing()) {
-    if (const auto tracer = this->tracer()) {
-      using Kind = TraceEvent::Kind;
-      tracer->add(Kind::kConsumerStep, nullptr, returned, asked, 0);
-      tracer->add(Kind::kConsumerWait, nullptr, asked, last_return_,
-                  result == Fetch::kBlock ? held_rows_ : 0);
-    }
+    trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
   }
   wait_ns_ += last_return_ - asked;
   lock.unlock();
@@ -344,6 +316,7 @@ void Run::tune(std::int64_t now) {
   if (waiting_.load(std::memory_order_relaxed) && fetch_ready()) {
     config_.scheduler->wake_waiters(this);
   }
+  sample_if_traced(now);
 }
 
 IteratorStats Run::stats() {

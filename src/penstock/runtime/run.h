@@ -215,6 +215,11 @@ class Run : public std::enable_shared_from_this<Run> {
   bool may_sleep_on(std::int64_t now) const;
   static constexpr std::int64_t kWakePeriodNs = 1'000'000;
   IteratorStats stats_locked();
+  void execute_traced(Work& work);
+  void trace_fetch(std::int64_t returned, std::int64_t asked,
+                   const BlockRef* block);
+  void sample_counters(std::int64_t now);
+  void sample_if_traced(std::int64_t now);
 
   const RunConfig config_;
   NodeRef node_;
@@ -241,6 +246,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::atomic<bool> tracing_{false};  // there is a tracer_
   mutable std::mutex tracer_mutex_;
   std::shared_ptr<TraceRecorder> tracer_;
+  std::int64_t last_sample_ = 0;
   std::atomic<bool> cancelled_{false};
 
   IteratorStats final_stats_;  // once closed

@@ -1,4 +1,5 @@
-// What a timeline is drawn from: which thread worked for which stage, when.
+// What a timeline is drawn from: which thread worked for which stage, when;
+// which blocks went from one to the other; how full the queues were.
 //
 // Off unless asked for: a run that is not traced pays one load per block. Each
 // thread writes to a ring of its own, under a lock that only the end of the
@@ -6,19 +7,26 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 namespace penstock {
+
+class Rows;
 
 struct TraceEvent {
   enum class Kind : std::uint8_t {
     kStage,         // a worker ran a stage over a block
     kConsumerWait,  // next() waited
     kConsumerStep,  // between two calls of next()
+    kFlowIn,        // only inside the recorder: a block that work took
+    kFlowOut,       // and one that it gave
   };
   Kind kind = Kind::kStage;
   /// Of the trace, from 0, in the order in which they first appeared.
@@ -28,12 +36,50 @@ struct TraceEvent {
   std::int64_t begin_ns = 0;  // of the monotonic clock
   std::int64_t end_ns = 0;
   std::int64_t rows = 0;
+  /// Trace::flows[flow, flow + flows): the blocks that came in or went out. An
+  /// id that several events have is one block on its way between them.
+  std::int64_t flow = 0;
+  std::int64_t flows = 0;
+};
+
+/// A thread of the system.
+struct TraceThread {
+  int tid = 0;
+  std::string name;
+};
+
+/// A value that changes over time.
+struct TraceSeries {
+  enum class Unit : std::uint8_t { kCount, kBytes };
+  std::string name;
+  Unit unit = Unit::kCount;
+};
+
+struct TraceSample {
+  int series = 0;  // index into Trace::series
+  std::int64_t at_ns = 0;
+  std::int64_t value = 0;
+};
+
+/// Something the engine changed by itself.
+struct TraceDecision {
+  std::int64_t at_ns = 0;
+  std::string stage;
+  std::string what;
+  std::string reason;
 };
 
 struct Trace {
   std::vector<std::string> stages;
   std::vector<TraceEvent> events;  // by begin_ns
+  std::vector<std::uint64_t> flows;
   int threads = 0;
+  std::vector<TraceThread> thread_info;  // one for each of `threads`
+  std::vector<TraceSeries> series;
+  std::vector<TraceSample> samples;  // by at_ns
+  std::vector<TraceDecision> decisions;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
   /// Events that did not fit, oldest first.
   std::int64_t lost = 0;
 };
@@ -41,30 +87,59 @@ struct Trace {
 /// Collects the events of one run. Thread-safe.
 class TraceRecorder {
  public:
-  explicit TraceRecorder(std::int64_t events_per_thread);
+  TraceRecorder(std::int64_t events_per_thread, std::int64_t now);
   void add(TraceEvent::Kind kind, const std::string* stage,
            std::int64_t begin_ns, std::int64_t end_ns, std::int64_t rows);
+  /// Hangs a block on what this thread has added since `begin_ns`: kFlowIn on
+  /// the first event, kFlowOut on the last.
+  void add_flow(TraceEvent::Kind kind, std::int64_t begin_ns,
+                std::uint64_t block);
+  /// Kept if it differs from the last one of this name.
+  void sample(std::string_view name, TraceSeries::Unit unit,
+              std::int64_t at_ns, std::int64_t value);
+  std::int64_t begin_ns() const { return begin_ns_; }
   /// What was recorded; nothing may be added any more.
   Trace finish();
+
+  /// Names a block while it lives: its address and its first element's origin,
+  /// as addresses are used again. 0 if nothing has been computed yet.
+  static std::uint64_t block_id(const Rows& rows);
 
  private:
   struct Event {
     TraceEvent event;
     const std::string* stage;
+    std::uint64_t block;
   };
   struct Ring {
     std::thread::id thread;
+    TraceThread info;
     std::mutex mutex;
     std::vector<Event> events;
     std::size_t next = 0;  // to be overwritten, once full
     std::int64_t lost = 0;
   };
   Ring& own_ring();
+  void push(const Event& event);
+  static void collect(Ring& ring, int thread,
+                      std::map<const std::string*, int>& stages, Trace& trace);
 
   const std::size_t capacity_;
   const std::uint64_t id_;  // told apart from an earlier one at this address
+  const std::int64_t begin_ns_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Ring>> rings_;
+  std::mutex samples_mutex_;
+  std::vector<TraceSeries> series_;
+  std::map<std::string, int, std::less<>> series_of_;
+  std::vector<std::int64_t> last_;  // by series
+  std::deque<TraceSample> samples_;
+  std::int64_t samples_lost_ = 0;
 };
+
+/// Runs that are made from now on record this many events per thread from their
+/// first moment; 0 ends that.
+void set_trace_new_runs(std::int64_t events_per_thread);
+std::int64_t trace_new_runs();
 
 }  // namespace penstock

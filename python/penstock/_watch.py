@@ -1,0 +1,53 @@
+"""Who wants to know of running iterators: timelines, `penstock doctor`, `top`.
+
+Every iterator announces itself here when it starts. Costs a microsecond per
+iterator and nothing per element.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock._iterator import Iterator
+
+_lock = threading.Lock()
+_live: weakref.WeakSet[Iterator] = weakref.WeakSet()
+_observers: list[Callable[[Iterator], None]] = []
+_started = 0
+
+
+def started(iterator: Iterator) -> None:
+    """Called by an iterator when it begins to run, and when it is restarted."""
+    global _started
+    with _lock:
+        _started += 1
+        iterator._number = _started
+        _live.add(iterator)
+        observers = list(_observers)
+    for observer in observers:
+        observer(iterator)
+
+
+def observe(observer: Callable[[Iterator], None]) -> None:
+    """`observer(iterator)` is called for every iterator that starts from now on."""
+    with _lock:
+        _observers.append(observer)
+
+
+def forget(observer: Callable[[Iterator], None]) -> None:
+    """Ends what `observe` began."""
+    with _lock:
+        _observers.remove(observer)
+
+
+def live() -> list[Iterator]:
+    """The iterators that are not closed, oldest first."""
+    with _lock:
+        iterators = list(_live)
+    return sorted(
+        (it for it in iterators if not it.closed), key=lambda it: it._number
+    )

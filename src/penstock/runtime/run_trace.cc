@@ -1,0 +1,142 @@
+// What a Run does only while it is traced.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/runtime/pipe.h"
+#include "penstock/runtime/run.h"
+
+namespace penstock {
+namespace {
+
+// A batch of single rows may take more; these are enough to see where it is
+// from.
+constexpr std::size_t kMaxFlows = 64;
+constexpr std::int64_t kSampleNs = 4'000'000;
+
+using Blocks = absl::InlinedVector<std::uint64_t, 8>;
+
+void add_blocks(const Item& item, Blocks& blocks) {
+  for (const Rows& rows : item.parts) {
+    if (blocks.size() == kMaxFlows) return;
+    const std::uint64_t id = TraceRecorder::block_id(rows);
+    // Neighbours of one block that a sequencer cut.
+    if (id != 0 && (blocks.empty() || blocks.back() != id)) {
+      blocks.push_back(id);
+    }
+  }
+}
+
+}  // namespace
+
+void Run::execute_traced(Work& work) {
+  // run() lets its input go.
+  Blocks in;
+  add_blocks(work.input, in);
+  work.pipe->run(work);
+  const auto tracer = this->tracer();
+  if (!tracer) return;
+  work.pipe->trace(work, *tracer);
+  Blocks out;
+  add_blocks(work.output, out);
+  for (const Item& item : work.emitted) add_blocks(item, out);
+  for (const std::uint64_t id : in) {
+    tracer->add_flow(TraceEvent::Kind::kFlowIn, work.started, id);
+  }
+  for (const std::uint64_t id : out) {
+    tracer->add_flow(TraceEvent::Kind::kFlowOut, work.started, id);
+  }
+}
+
+void Run::trace_fetch(std::int64_t returned, std::int64_t asked,
+                      const BlockRef* block) {
+  const auto tracer = this->tracer();
+  if (!tracer) return;
+  using Kind = TraceEvent::Kind;
+  // What was before the trace is not of it.
+  if (asked >= tracer->begin_ns()) {
+    tracer->add(Kind::kConsumerStep, nullptr,
+                std::max(returned, tracer->begin_ns()), asked, 0);
+  }
+  tracer->add(Kind::kConsumerWait, nullptr, asked, last_return_,
+              block != nullptr ? held_rows_ : 0);
+  if (block != nullptr) {
+    if (const auto id = TraceRecorder::block_id(Rows(*block)); id != 0) {
+      tracer->add_flow(Kind::kFlowIn, asked, id);
+    }
+  }
+}
+
+bool Run::start_trace(std::int64_t events_per_thread) {
+  {
+    std::lock_guard lock(tracer_mutex_);
+    if (tracer_) return false;
+    tracer_ = std::make_shared<TraceRecorder>(events_per_thread, now());
+    tracing_.store(true);
+  }
+  std::lock_guard lock(mutex_);
+  sample_counters(now());
+  return true;
+}
+
+std::shared_ptr<TraceRecorder> Run::tracer() const {
+  std::lock_guard lock(tracer_mutex_);
+  return tracer_;
+}
+
+Trace Run::stop_trace() {
+  std::shared_ptr<TraceRecorder> tracer;
+  std::vector<Decision> decisions;
+  {
+    std::lock_guard lock(mutex_);
+    sample_counters(now());
+    decisions = decisions_;
+  }
+  {
+    std::lock_guard lock(tracer_mutex_);
+    tracing_.store(false);
+    tracer.swap(tracer_);
+  }
+  if (!tracer) return {};
+  Trace trace = tracer->finish();
+  trace.end_ns = now();
+  for (Decision& d : decisions) {
+    const std::int64_t at = created_ + d.at_ns;
+    if (at < trace.begin_ns) continue;
+    trace.decisions.push_back(
+        {at, std::move(d.stage), std::move(d.what), std::move(d.reason)});
+  }
+  return trace;
+}
+
+// Under the lock.
+void Run::sample_counters(std::int64_t now) {
+  const auto tracer = this->tracer();
+  if (!tracer || root_ == nullptr) return;
+  last_sample_ = now;
+  const IteratorStats stats = stats_locked();
+  using Unit = TraceSeries::Unit;
+  for (const PipeStats& pipe : stats.pipes) {
+    const std::size_t last = pipe.stages.rfind(' ');
+    tracer->sample(absl::StrCat("queue ", last == std::string::npos
+                                              ? pipe.stages
+                                              : pipe.stages.substr(last + 1)),
+                   Unit::kBytes, now, pipe.ready_bytes);
+  }
+  for (const StageStats& stage : stats.stages) {
+    if (stage.max_parallelism > 0 || stage.parallelism > 0) {
+      tracer->sample(absl::StrCat("running ", stage.stage), Unit::kCount, now,
+                     stage.parallelism);
+    }
+    if (stage.width > 0) {
+      tracer->sample(absl::StrCat("width ", stage.stage), Unit::kCount, now,
+                     stage.width);
+    }
+  }
+  tracer->sample("held", Unit::kBytes, now, stats.bytes_held);
+}
+
+void Run::sample_if_traced(std::int64_t now) {
+  if (tracing() && now - last_sample_ >= kSampleNs) sample_counters(now);
+}
+
+}  // namespace penstock
