@@ -209,7 +209,7 @@ def test_one_iterator_is_written_when_its_data_ends(tmp_path):
 
 def test_one_iterator_is_written_when_it_is_closed(tmp_path):
     path = tmp_path / "one.perfetto-trace"
-    it = iter(ps.Dataset.counter().map(lambda x: x * 2))
+    it = iter(ps.Dataset.counter().map(lambda x: x * 2).prefetch(0))
     ps.trace(it, path)
     for _ in range(3):
         next(it)
@@ -280,7 +280,7 @@ def test_an_unfinished_trace_is_written_at_exit(tmp_path):
     path = tmp_path / "exit.perfetto-trace"
     program = textwrap.dedent(f"""
         import penstock as ps
-        it = iter(ps.Dataset.counter().map(lambda x: x + 1))
+        it = iter(ps.Dataset.counter().map(lambda x: x + 1).prefetch(0))
         ps.trace(it, {str(path)!r})
         for _ in range(10): next(it)
     """)
