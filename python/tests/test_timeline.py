@@ -150,11 +150,11 @@ def test_slices_lie_on_real_threads_and_flow_to_the_batch(tmp_path):
     stacked = [s for s in t.of("batch#2") if set(s[5]) & made]
     assert len(stacked) >= 8
     # And every batch flows on to the consumer.
-    waits = [s for s in t.of("wait") if s[5]]
-    assert waits
-    for wait in waits:
-        ends = [s for s in t.of("batch#2") if set(s[5]) & set(wait[5])]
-        assert ends and all(s[2] <= wait[3] for s in ends)
+    steps = [s for s in t.of("step") if s[5]]
+    assert steps
+    for step in steps:
+        ends = [s for s in t.of("batch#2") if set(s[5]) & set(step[5])]
+        assert ends and all(s[3] <= step[2] for s in ends)
 
 
 def test_the_consumers_steps_and_waits_alternate(tmp_path):

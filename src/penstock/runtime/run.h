@@ -247,6 +247,7 @@ class Run : public std::enable_shared_from_this<Run> {
   mutable std::mutex tracer_mutex_;
   std::shared_ptr<TraceRecorder> tracer_;
   std::int64_t last_sample_ = 0;
+  std::uint64_t step_block_ = 0;  // what the consumer works on, if traced
   std::atomic<bool> cancelled_{false};
 
   IteratorStats final_stats_;  // once closed

@@ -54,16 +54,15 @@ void Run::trace_fetch(std::int64_t returned, std::int64_t asked,
   using Kind = TraceEvent::Kind;
   // What was before the trace is not of it.
   if (asked >= tracer->begin_ns()) {
-    tracer->add(Kind::kConsumerStep, nullptr,
-                std::max(returned, tracer->begin_ns()), asked, 0);
+    const std::int64_t begin = std::max(returned, tracer->begin_ns());
+    tracer->add(Kind::kConsumerStep, nullptr, begin, asked, 0);
+    // A block belongs to the step it was fetched for: that begins when the
+    // block is there, while the wait for it began before it was made.
+    if (step_block_ != 0) tracer->add_flow(Kind::kFlowIn, begin, step_block_);
   }
+  step_block_ = block != nullptr ? TraceRecorder::block_id(Rows(*block)) : 0;
   tracer->add(Kind::kConsumerWait, nullptr, asked, last_return_,
               block != nullptr ? held_rows_ : 0);
-  if (block != nullptr) {
-    if (const auto id = TraceRecorder::block_id(Rows(*block)); id != 0) {
-      tracer->add_flow(Kind::kFlowIn, asked, id);
-    }
-  }
 }
 
 bool Run::start_trace(std::int64_t events_per_thread) {
@@ -74,6 +73,7 @@ bool Run::start_trace(std::int64_t events_per_thread) {
     tracing_.store(true);
   }
   std::lock_guard lock(mutex_);
+  step_block_ = 0;
   sample_counters(now());
   return true;
 }
