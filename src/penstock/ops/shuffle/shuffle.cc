@@ -41,7 +41,7 @@ class WindowState final : public SequencerState {
   std::int64_t absorbed = 0;  // elements that came in
   std::int64_t emitted = 0;
   Window window;
-  std::vector<std::int64_t> numbers;  // of the element in each slot
+  NarrowInts numbers;  // of the element in each slot
   /// (element number, slot) of entries that may come of age, oldest first.
   std::vector<std::pair<std::int64_t, std::int64_t>> elders;
   std::size_t next_elder = 0;
@@ -74,8 +74,7 @@ class WindowShuffle final : public Sequencer {
   }
   std::int64_t held_bytes(const SequencerState& s) const override {
     const auto& state = s.as<WindowState>();
-    return state.window.bytes() +
-           static_cast<std::int64_t>(state.numbers.size() * 8);
+    return state.window.bytes() + state.numbers.bytes();
   }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
@@ -105,7 +104,7 @@ class WindowShuffle final : public Sequencer {
         const std::int64_t slot = pick(state);
         state.window.let_out(slot);
         state.window.put(slot, rows, i);
-        state.numbers[static_cast<std::size_t>(slot)] = state.absorbed++;
+        state.numbers.set(static_cast<std::size_t>(slot), state.absorbed++);
         if (state.absorbed % size() == 0) find_elders(state);
       }
       room -= rows.size();
@@ -117,7 +116,8 @@ class WindowShuffle final : public Sequencer {
         const std::int64_t slot = pick(state);
         state.window.let_out(slot);
         state.window.shrink_into(slot);
-        state.numbers[static_cast<std::size_t>(slot)] = state.numbers.back();
+        state.numbers.set(static_cast<std::size_t>(slot),
+                          state.numbers.back());
         state.numbers.pop_back();
         --room;
       }
@@ -134,7 +134,10 @@ class WindowShuffle final : public Sequencer {
     own.i64(state.absorbed);
     own.i64(state.emitted);
     std::int64_t oldest = state.absorbed;
-    for (std::int64_t n : state.numbers) oldest = std::min(oldest, n);
+    const std::size_t held = state.numbers.size();
+    for (std::size_t i = 0; i < held; ++i) {
+      oldest = std::min(oldest, state.numbers[i]);
+    }
     std::int64_t from = state.absorbed;
     if (!state.numbers.empty()) {
       from = 0;
@@ -147,9 +150,9 @@ class WindowShuffle final : public Sequencer {
       writer.set_input(0, mark);
     }
     own.i64(from);
-    own.u64(state.numbers.size());
-    for (std::int64_t n : state.numbers) {
-      own.u64(static_cast<std::uint64_t>(n - from));
+    own.u64(held);
+    for (std::size_t i = 0; i < held; ++i) {
+      own.u64(static_cast<std::uint64_t>(state.numbers[i] - from));
     }
   }
 

@@ -93,7 +93,7 @@ void Window::put(std::int64_t slot, const Rows& rows, std::int64_t row) {
                 leaf.width);
   }
   Origin origin = block.origins().at(r);
-  ordinals_[at(slot)] = origin.ordinal;
+  ordinals_.set(at(slot), origin.ordinal);
   if (paths_.empty()) {
     if (slots_ == 1 && reserved_ == 0) path_ = origin.path;
     if (!(path_ == origin.path)) paths_.assign(at(slots_), path_);
@@ -233,7 +233,7 @@ void Window::shrink_into(std::int64_t to) {
         }
         leaf.values.resize(at(from) * leaf.width);
       }
-      ordinals_[at(to)] = ordinals_[at(from)];
+      ordinals_.set(at(to), ordinals_[at(from)]);
       ordinals_.pop_back();
       if (!paths_.empty()) {
         paths_[at(to)] = paths_[at(from)];
@@ -279,10 +279,10 @@ Status Window::flush(Outputs& out) {
 }
 
 std::int64_t Window::bytes() const {
-  std::int64_t n = handle_bytes_ + static_cast<std::int64_t>(
-                                       positions_.size() * 8 +
-                                       (ordinals_.size() + paths_.size()) * 8 +
-                                       handles_.size() * sizeof(Handle));
+  std::int64_t n =
+      handle_bytes_ + ordinals_.bytes() +
+      static_cast<std::int64_t>((positions_.size() + paths_.size()) * 8 +
+                                handles_.size() * sizeof(Handle));
   for (const Leaf& leaf : leaves_) {
     n += static_cast<std::int64_t>(leaf.values.size());
   }

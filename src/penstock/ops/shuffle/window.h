@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "penstock/graph/operator.h"
+#include "penstock/ops/shuffle/narrow_ints.h"
 
 namespace penstock::ops {
 
@@ -59,7 +60,7 @@ class Window {
 
   const Structure* structure_ = nullptr;
   std::vector<Leaf> leaves_;
-  std::vector<std::int64_t> ordinals_;
+  NarrowInts ordinals_;
   PathRef path_;                // of all origins, or
   std::vector<PathRef> paths_;  // one per slot
   std::unordered_map<std::int64_t, ErrorRef> errors_;

@@ -1,0 +1,91 @@
+// A vector of numbers that lie close together: four bytes each while they do.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace penstock::ops {
+
+class NarrowInts {
+ public:
+  std::size_t size() const { return wide() ? wide_.size() : narrow_.size(); }
+  bool empty() const { return size() == 0; }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(narrow_.size() * 4 + wide_.size() * 8);
+  }
+
+  std::int64_t operator[](std::size_t i) const {
+    return wide() ? wide_[i] : base_ + narrow_[i];
+  }
+  std::int64_t back() const { return (*this)[size() - 1]; }
+
+  void set(std::size_t i, std::int64_t value) {
+    if (!wide() && fit(value)) {
+      narrow_[i] = static_cast<std::uint32_t>(value - base_);
+    } else {
+      wide_[i] = value;
+    }
+  }
+  void push_back(std::int64_t value) {
+    if (!wide() && fit(value)) {
+      narrow_.push_back(static_cast<std::uint32_t>(value - base_));
+    } else {
+      wide_.push_back(value);
+    }
+  }
+  void pop_back() {
+    if (wide()) {
+      wide_.pop_back();
+    } else {
+      narrow_.pop_back();
+    }
+  }
+  /// New ones are whatever is cheapest.
+  void resize(std::size_t size) {
+    if (wide()) {
+      wide_.resize(size);
+    } else {
+      narrow_.resize(size);
+    }
+  }
+  void clear() { *this = NarrowInts(); }
+
+ private:
+  static constexpr std::int64_t kReach =
+      std::numeric_limits<std::uint32_t>::max();
+
+  bool wide() const { return is_wide_; }
+
+  /// Moves the base so that `value` is within reach, or goes wide.
+  bool fit(std::int64_t value) {
+    if (value >= base_ && value - base_ <= kReach) return true;
+    std::int64_t least = value;
+    std::int64_t most = value;
+    for (const std::uint32_t offset : narrow_) {
+      least = std::min(least, base_ + offset);
+      most = std::max(most, base_ + offset);
+    }
+    if (static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least) <=
+        static_cast<std::uint64_t>(kReach)) {
+      for (std::uint32_t& offset : narrow_) {
+        offset = static_cast<std::uint32_t>(base_ + offset - least);
+      }
+      base_ = least;
+      return true;
+    }
+    wide_.reserve(narrow_.size() + 1);
+    for (const std::uint32_t offset : narrow_) wide_.push_back(base_ + offset);
+    narrow_ = {};
+    is_wide_ = true;
+    return false;
+  }
+
+  bool is_wide_ = false;
+  std::int64_t base_ = 0;
+  std::vector<std::uint32_t> narrow_;
+  std::vector<std::int64_t> wide_;
+};
+
+}  // namespace penstock::ops
