@@ -15,7 +15,7 @@ import pickle as _pickle
 
 import numpy as _np
 
-from penstock import _dataset, _dtypes, _errors, _penstock, image, random
+from penstock import _dataset, _dtypes, _errors, _penstock, image, io, random
 from penstock._dataset import Dataset
 from penstock._dtypes import (
     DType,
@@ -144,6 +144,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "io",
     "matmul",
     "one_hot",
     "random",

@@ -15,6 +15,7 @@ from penstock import _penstock
 from penstock import _recipe as recipes
 from penstock._device import DeviceDataset
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._file_sources import FileSources
 from penstock._functions import Lowered, check_callable
 from penstock._iterator import Iterator
 from penstock._options import INFINITE, UNKNOWN
@@ -22,7 +23,7 @@ from penstock._sources import Sources
 from penstock._transforms import Transforms
 
 
-class Dataset(Sources, Transforms):
+class Dataset(Sources, FileSources, Transforms):
     """Elements in order, computed in parallel when they are iterated.
 
     Made by a source (`Dataset.range`, `Dataset.from_tensor_slices` ...) and

@@ -81,19 +81,7 @@ class Ragged:
 
     def to_dense(self, fill: Any = 0) -> Any:
         """An array with short rows filled up. One ragged level only."""
-        if self.ragged_rank != 1:
-            raise InvalidArgumentError(
-                f"to_dense: needs ragged_rank 1, got {self.ragged_rank}"
-            )
-        lengths = np.diff(self.row_splits)
-        width = int(lengths.max(initial=0))
-        if self.values.dtype == object and fill == 0:
-            fill = b""
-        out = np.full(
-            (len(self), width, *self.values.shape[1:]), fill, self.values.dtype
-        )
-        out[np.arange(width) < lengths[:, None]] = self.values
-        return out
+        return dense(self.values, self.nested_row_splits, fill)
 
     def __repr__(self) -> str:
         splits = ", ".join(repr(s.tolist()) for s in self.nested_row_splits)
@@ -111,3 +99,17 @@ class Ragged:
 
     def __reduce__(self) -> Any:
         return Ragged, (self.values, self.nested_row_splits)
+
+
+def dense(values: Any, splits: tuple[Any, ...], fill: Any) -> Any:
+    """Short rows filled up, traced or not."""
+    from penstock._ops import native
+
+    if len(splits) != 1:
+        raise InvalidArgumentError(f"to_dense: needs ragged_rank 1, got {len(splits)}")
+    dtype = getattr(values, "dtype", None)
+    if dtype is None or dtype == object:
+        fill = b"" if isinstance(fill, int) and fill == 0 else fill
+    else:
+        fill = np.asarray(fill).astype(dtype)[()]
+    return native("ragged.to_dense", values, splits[0], fill)

@@ -16,11 +16,13 @@ import numpy as np
 
 from penstock import _penstock
 from penstock._errors import InvalidArgumentError
+from penstock._ragged import Ragged
 from penstock._spec import UNKNOWN_SPEC, TensorSpec
 from penstock._trace_errors import TraceRefused
 from penstock._trace_inspect import inspect_function
 from penstock._trace_methods import array
 from penstock._trace_numpy import as_constant, cast, ufunc
+from penstock._trace_ragged import TracedRagged
 from penstock._trace_value import Traced, TracedBytes, Tracer
 
 _loops_installed = False
@@ -59,7 +61,8 @@ class Inspected:
             try:
                 with np.errstate(all="ignore"):
                     result = self._safe(*args)
-                    nest = _result(result, kind)
+                    splits: list[list[int]] = []
+                    nest = _result(result, kind, splits)
             except TraceRefused as refused:
                 raise (tracer.refused or refused) from None
             except RecursionError:
@@ -70,7 +73,7 @@ class Inspected:
                 ) from None
             if tracer.refused is not None:
                 raise tracer.refused
-        program.finish(nest)
+        program.finish(nest, splits)
         return program
 
     def checked(self, spec: Any, kind: str, signature: Any) -> Any:
@@ -90,6 +93,11 @@ def _arguments(program: Any, nest: Any) -> Any:
     if isinstance(nest, tuple):
         items = [_arguments(program, v) for v in nest]
         return type(nest)(*items) if hasattr(nest, "_fields") else tuple(items)
+    if isinstance(nest, Ragged):
+        return TracedRagged(
+            _arguments(program, nest.values[()]),
+            tuple(_arguments(program, s[()]) for s in nest.nested_row_splits),
+        )
     if not isinstance(nest, (int, np.integer)):
         raise TraceRefused("elements of this structure have no native form")
     number = int(nest)
@@ -105,8 +113,11 @@ def _arguments(program: Any, nest: Any) -> Any:
     return Traced(number, dtype, shape)
 
 
-def _result(value: Any, kind: str) -> Any:
-    """The numbers of the result's leaves, in its structure."""
+def _result(value: Any, kind: str, splits: list[list[int]]) -> Any:
+    """The numbers of the result's leaves, in its structure.
+
+    `splits` gets the row splits of each leaf, none for a dense one.
+    """
     if kind == "predicate":
         return _truth(value)._id
     if kind == "number":
@@ -117,7 +128,7 @@ def _result(value: Any, kind: str) -> Any:
         return cast(value, np.int64)._id
     if kind != "element":
         raise TraceRefused(f"functions of this kind ({kind}) have no native form")
-    return _leaves(value)
+    return _leaves(value, splits)
 
 
 def _truth(value: Any) -> Traced:
@@ -133,22 +144,28 @@ def _truth(value: Any) -> Traced:
     return ufunc("not_equal", truth, as_constant(np.zeros((), truth.dtype)))
 
 
-def _leaves(value: Any) -> Any:
+def _leaves(value: Any, splits: list[list[int]]) -> Any:
+    if isinstance(value, TracedRagged):
+        splits.append([s._id for s in value.nested_row_splits])
+        return value.values._id
     if isinstance(value, (Traced, TracedBytes)):
+        splits.append([])
         return value._id
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise TraceRefused("a result with keys that are not strings")
-        return {k: _leaves(v) for k, v in value.items()}
+        return {k: _leaves(v, splits) for k, v in value.items()}
     if isinstance(value, tuple):
-        items = [_leaves(v) for v in value]
+        items = [_leaves(v, splits) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise TraceRefused("a result that does not fit int64")
+        splits.append([])
         return as_constant(np.asarray(value))._id
     if isinstance(value, list) and value:
+        splits.append([])
         return array(value)._id
     raise TraceRefused(f"a result of type {type(value).__name__}")
 

@@ -17,6 +17,8 @@ namespace nb = nanobind;
 
 void bind_dataset(nb::module_& m);
 void bind_expr(nb::module_& m);
+void bind_files(nb::module_& m);
+void bind_file_sources(nb::class_<Dataset>& c);
 void bind_functions(nb::module_& m);
 void bind_iterator(nb::module_& m);
 void bind_trace(nb::module_& m);

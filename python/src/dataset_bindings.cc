@@ -424,6 +424,7 @@ void bind_running(nb::class_<Dataset>& c) {
 void bind_dataset(nb::module_& m) {
   nb::class_<Dataset> c(m, "Dataset");
   bind_sources(c);
+  bind_file_sources(c);
   bind_functions_of(c);
   bind_transformations(c);
   bind_running(c);

@@ -13,6 +13,7 @@
 #include "penstock/expr/native_ops.h"
 #include "penstock/expr/program.h"
 #include "penstock/expr/random_values.h"
+#include "penstock/memory/ragged.h"
 #include "penstock/ops/native_function.h"
 
 namespace penstock::python {
@@ -378,17 +379,29 @@ void bind_expr(nb::module_& m) {
                      return spreads(self.program->input_spec().structure());
                    })
       .def("finish",
-           [](PyProgram& self, nb::object nest) {
+           [](PyProgram& self, nb::object nest,
+              const std::vector<std::vector<std::int32_t>>& splits) {
+             // A ragged value is one leaf of `nest`, its values; its row
+             // splits are in `splits`, at the leaf's place.
              const Element element = element_of(nest);
              std::vector<std::int32_t> outputs;
-             for (const Tensor& leaf : element.leaves()) {
-               outputs.push_back(
-                   static_cast<std::int32_t>(leaf.value<std::int64_t>()));
+             std::vector<int> ranks;
+             for (std::size_t i = 0; i < element.size(); ++i) {
+               outputs.push_back(static_cast<std::int32_t>(
+                   element[i].value<std::int64_t>()));
+               ranks.push_back(0);
+               if (i >= splits.size()) continue;
+               outputs.insert(outputs.end(), splits[i].begin(),
+                              splits[i].end());
+               ranks.back() = static_cast<int>(splits[i].size());
              }
              throw_unless_ok(self.program->set_result(
-                 element.structure(), std::move(outputs)));
+                 with_ragged_ranks(element.structure(), ranks),
+                 std::move(outputs)));
              self.finished = true;
-           })
+           },
+           nb::arg("nest"),
+           nb::arg("splits") = std::vector<std::vector<std::int32_t>>())
       .def_prop_ro("output_spec",
                    [](const PyProgram& self) {
                      return steal_or_raise(

@@ -38,4 +38,5 @@ NB_MODULE(_penstock, m) {
   bind_trace(m);
   bind_dataset(m);
   bind_expr(m);
+  bind_files(m);
 }

@@ -1,6 +1,7 @@
 #include "penstock/file_io.h"
 
 #include "absl/strings/str_format.h"
+#include "penstock/io/read_file.h"
 #include "penstock/ops/image_folder/image_folder.h"
 #include "penstock/ops/tfrecord/writer.h"
 
@@ -51,33 +52,7 @@ Element frame_batch(const Tensor& batch, std::int64_t shards,
 }  // namespace
 
 StatusOr<Tensor> read_file(std::string_view path) {
-  PS_ASSIGN_OR_RETURN(const auto file,
-                      FileSystem::local().open(std::string(path)));
-  PS_ASSIGN_OR_RETURN(const std::int64_t size, file->size());
-  // Files of unknown size (/proc) say 0; others may grow meanwhile.
-  auto capacity = static_cast<std::size_t>(std::max<std::int64_t>(size, 4096));
-  Ref<Buffer> buffer = Buffer::allocate(capacity);
-  std::size_t done = 0;
-  for (;;) {
-    if (!buffer) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for '", to_absl(path), "'"));
-    }
-    PS_ASSIGN_OR_RETURN(
-        const std::size_t n,
-        file->read_at(static_cast<std::int64_t>(done),
-                      {buffer->data() + done, capacity - done}));
-    done += n;
-    if (n == 0 || static_cast<std::int64_t>(done) == size) break;
-    if (done == capacity) {
-      Ref<Buffer> larger = Buffer::allocate(2 * capacity);
-      if (larger) std::memcpy(larger->data(), buffer->data(), done);
-      buffer = std::move(larger);
-      capacity *= 2;
-    }
-  }
-  const auto* chars = reinterpret_cast<const char*>(buffer->data());
-  return Tensor::string_view_of({chars, done}, std::move(buffer));
+  return read_whole_file(path);
 }
 
 std::vector<std::string> class_names(const std::string& root) {

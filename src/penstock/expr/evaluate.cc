@@ -161,8 +161,10 @@ class Evaluation {
                                  &errors_,
                                  node.prepared.get()};
       if (node.native->columns) return run_columns(node, block_call);
+      const std::size_t before = errors_.size();
       PS_RETURN_IF_ERROR(
           named_status(node.native->block(block_call, results), node.name));
+      name_errors(before, node.name);
       if (!rows_.batched) {
         for (Tensor& t : results) t = t.row(0);
       }
@@ -199,10 +201,18 @@ class Evaluation {
                           shape.to_string(), " instead of ", spec.to_string());
   }
 
+  void name_errors(std::size_t first, const std::string& name) {
+    for (std::size_t i = first; i < errors_.size(); ++i) {
+      errors_[i].second = named_status(errors_[i].second, name);
+    }
+  }
+
   StatusOr<Value> run_columns(const Node& node, const BlockCall& call) {
     std::vector<Column> results;
+    const std::size_t before = errors_.size();
     PS_RETURN_IF_ERROR(
         named_status(node.native->columns(call, results), node.name));
+    name_errors(before, node.name);
     if (results.size() != node.specs.size()) {
       return internal_error(node.name, " gave ", results.size(),
                             " results instead of ", node.specs.size());

@@ -24,6 +24,8 @@ Table& table() {
     add_image_color_ops(ops);
     add_image_random_ops(ops);
     add_image_fused_op(ops);
+    add_io_ops(ops);
+    add_ragged_ops(ops);
     for (NativeOp& op : ops) {
       std::string name = op.name;
       made->ops.emplace(std::move(name),

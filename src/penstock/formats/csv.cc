@@ -190,7 +190,7 @@ StatusOr<std::shared_ptr<const CsvParser>> CsvParser::make(
                               to_absl(dtype_name(c.dtype)), ", got ",
                               Spec::of(c.default_value).to_string());
     }
-    if (c.index >= fields) {
+    if (fields >= 0 && c.index >= fields) {
       return invalid_argument("column '", c.name, "' must be one of the ",
                               fields, " fields, got ", c.index);
     }
@@ -204,6 +204,9 @@ StatusOr<std::shared_ptr<const CsvParser>> CsvParser::make(
   std::shared_ptr<CsvParser> parser(new CsvParser);
   parser->columns_ = std::move(columns);
   parser->fields_ = fields;
+  for (const CsvColumn& c : parser->columns_) {
+    parser->last_ = std::max(parser->last_, c.index);
+  }
   parser->format_ = std::move(format);
   return parser;
 }
@@ -244,9 +247,12 @@ Status CsvParser::parse(
       continue;
     }
     Status status = split_fields(records[row], format_, fields, scratch);
-    if (status.ok() && static_cast<std::int64_t>(fields.size()) != fields_) {
-      status = invalid_argument("must have ", fields_, " fields, got ",
-                                fields.size());
+    const auto count = static_cast<std::int64_t>(fields.size());
+    if (status.ok() && fields_ >= 0 && count != fields_) {
+      status = invalid_argument("must have ", fields_, " fields, got ", count);
+    } else if (status.ok() && count <= last_) {
+      status = invalid_argument("must have at least ", last_ + 1,
+                                " fields, got ", count);
     }
     for (std::size_t c = 0; c < columns_.size() && status.ok(); ++c) {
       const CsvColumn& column = columns_[c];

@@ -52,7 +52,8 @@ struct CsvColumn {
 /// Parses many records into one tensor per column.
 class CsvParser {
  public:
-  /// `fields` is how many fields a record must have.
+  /// `fields` is how many fields a record must have; -1: as many as the
+  /// columns need, or more.
   static StatusOr<std::shared_ptr<const CsvParser>> make(
       std::vector<CsvColumn> columns, std::int64_t fields, CsvFormat format);
   const std::vector<CsvColumn>& columns() const { return columns_; }
@@ -67,6 +68,7 @@ class CsvParser {
   CsvParser() = default;
   std::vector<CsvColumn> columns_;
   std::int64_t fields_ = 0;
+  std::int64_t last_ = 0;  // the largest index of a column
   CsvFormat format_;
 };
 

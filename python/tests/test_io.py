@@ -1,0 +1,485 @@
+"""ps.io: files and records, on values, in traced functions, in pipelines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pathlib
+import pickle
+import struct
+import tarfile
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+FEATURES = {
+    "x": ps.io.FixedLenFeature([3], ps.float32),
+    "ids": ps.io.VarLenFeature(ps.int64),
+    "label": ps.io.FixedLenFeature([], ps.int64, default_value=-1),
+    "name": ps.io.FixedLenFeature([], ps.string, default_value="?"),
+    "steps": ps.io.FixedLenSequenceFeature([2], ps.float32, allow_missing=True),
+}
+
+
+def record(i):
+    example = {
+        "x": np.arange(3, dtype=np.float32) + i,
+        "ids": list(range(i % 4)) if i % 4 else np.zeros(0, np.int64),
+        "unused": b"long " * 10,
+        "steps": np.arange(2 * (i % 3), dtype=np.float32),
+    }
+    if i % 2:
+        example["label"] = i
+        example["name"] = f"n{i}".encode()
+    return ps.io.serialize_example(example)
+
+
+def expected(i):
+    return {
+        "x": np.arange(3, dtype=np.float32) + i,
+        "ids": np.arange(i % 4),
+        "label": i if i % 2 else -1,
+        "name": f"n{i}".encode() if i % 2 else b"?",
+        "steps": np.arange(2 * (i % 3), dtype=np.float32).reshape(-1, 2),
+    }
+
+
+def check(got, i):
+    assert list(got) == list(FEATURES)
+    want = expected(i)
+    for name in FEATURES:
+        if isinstance(want[name], bytes):
+            assert got[name] == want[name]
+        else:
+            np.testing.assert_array_equal(got[name], want[name])
+    assert got["ids"].dtype == np.int64 and got["x"].dtype == np.float32
+
+
+# --- Example ----------------------------------------------------------------
+
+
+def test_a_record_is_parsed_on_the_spot():
+    for i in range(6):
+        check(ps.io.parse_single_example(record(i), FEATURES), i)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_records_are_parsed_natively_block_by_block(workers):
+    ds = ps.Dataset.from_list([record(i) for i in range(500)])
+    ds = ds.map(
+        lambda r: ps.io.parse_single_example(r, FEATURES),
+        executor="native",
+        num_parallel_calls=workers,
+    )
+    assert ds.element_spec["ids"] == ps.TensorSpec((None,), ps.int64)
+    assert ds.element_spec["x"] == ps.TensorSpec((3,), ps.float32)
+    for i, got in enumerate(ds):
+        check(got, i)
+    assert i == 499
+
+
+def test_parsed_values_can_be_computed_with():
+    def prepare(r):
+        parsed = ps.io.parse_single_example(r, FEATURES)
+        return parsed["x"].sum() * 2, parsed["ids"].sum(), parsed["name"]
+
+    ds = ps.Dataset.from_list([record(i) for i in range(50)])
+    for i, (x, ids, name) in enumerate(ds.map(prepare, executor="native")):
+        want = expected(i)
+        assert x == want["x"].sum() * 2
+        assert ids == want["ids"].sum()
+        assert name == want["name"]
+
+
+def test_features_may_be_built_inside_the_function():
+    def prepare(r):
+        features = {"label": ps.io.FixedLenFeature([], ps.int64, default_value=-1)}
+        return ps.io.parse_single_example(r, features)["label"]
+
+    ds = ps.Dataset.from_list([record(i) for i in range(6)])
+    got = [int(x) for x in ds.map(prepare, executor="native")]
+    assert got == [-1, 1, -1, 3, -1, 5]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_batch_of_records_gives_batches(traced):
+    records = [record(i) for i in range(7)]
+    if traced:
+        ds = ps.Dataset.from_list(records).batch(7)
+        ds = ds.map(lambda r: ps.io.parse_example(r, FEATURES), executor="native")
+        assert isinstance(ds.element_spec["ids"], ps.RaggedSpec)
+        batch = next(iter(ds))
+    else:
+        batch = ps.io.parse_example(records, FEATURES)
+    for i in range(7):
+        want = expected(i)
+        np.testing.assert_array_equal(batch["x"][i], want["x"])
+        np.testing.assert_array_equal(batch["ids"][i], want["ids"])
+        assert batch["label"][i] == want["label"]
+        assert batch["name"][i] == want["name"]
+        np.testing.assert_array_equal(batch["steps"][i][: i % 3], want["steps"])
+    assert batch["steps"].shape == (7, 2, 2)
+
+
+def test_ragged_values_are_computed_with_and_become_dense():
+    def prepare(r):
+        ids = ps.io.parse_example(r, {"ids": ps.io.VarLenFeature(ps.int64)})["ids"]
+        return {"dense": ids.to_dense(-1), "lengths": ids.row_splits[1:], "ids": ids}
+
+    ds = ps.Dataset.from_list([record(i) for i in range(4)]).batch(4)
+    got = next(iter(ds.map(prepare, executor="native")))
+    assert got["dense"].tolist() == [[-1] * 3, [0, -1, -1], [0, 1, -1], [0, 1, 2]]
+    assert got["lengths"].tolist() == [0, 1, 3, 6]
+    again = ds.map(prepare).map(lambda x: x["ids"].to_dense(9), executor="native")
+    assert next(iter(again)).tolist() == [[9] * 3, [0, 9, 9], [0, 1, 9], [0, 1, 2]]
+
+
+def test_a_damaged_record_is_an_error_in_its_place():
+    records = [record(i) for i in range(6)]
+    records[2] = records[2][:10] + b"\xff" * 8
+    records[4] = ps.io.serialize_example({"x": [1.0]})
+    ds = ps.Dataset.from_list(records).map(
+        lambda r: ps.io.parse_single_example(r, FEATURES), executor="native"
+    )
+    it = iter(ds)
+    check(next(it), 0)
+    check(next(it), 1)
+    with pytest.raises(ps.Error, match=r"parse_single_example.*") as damaged:
+        next(it)
+    assert "map#1" in str(damaged.value) and "element 2" in str(damaged.value)
+    check(next(it), 3)
+    with pytest.raises(ps.InvalidArgumentError, match="'x'"):
+        next(it)
+    check(next(it), 5)
+
+
+def test_wrong_features_name_the_feature():
+    r = record(1)
+    with pytest.raises(ps.InvalidArgumentError, match="'x' must be float32, int64"):
+        ps.io.parse_single_example(r, {"x": ps.io.FixedLenFeature([3], ps.int32)})
+    with pytest.raises(TypeError, match="'x' must be one of FixedLenFeature"):
+        ps.io.parse_single_example(r, {"x": ps.float32})
+    with pytest.raises(ps.InvalidArgumentError, match="known shape"):
+        ps.io.parse_single_example(r, {"x": ps.io.FixedLenFeature([None], "float32")})
+    with pytest.raises(ps.Error, match="label"):
+        ps.io.parse_single_example(
+            record(0), {"label": ps.io.FixedLenFeature([], ps.int64)}
+        )
+
+
+def varint(n):
+    out = b""
+    while True:
+        out += bytes([n & 127 | (128 if n > 127 else 0)])
+        n >>= 7
+        if not n:
+            return out
+
+
+def field(number, payload):
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def test_sequence_examples():
+    def floats(*values):
+        return field(2, field(1, struct.pack(f"<{len(values)}f", *values)))
+
+    def ints(*values):
+        return field(3, field(1, b"".join(varint(v) for v in values)))
+
+    def entry(key, value):
+        return field(1, field(1, key) + field(2, value))
+
+    steps = field(1, floats(1, 2)) + field(1, floats(3, 4))
+    words = field(1, ints(5)) + field(1, ints()) + field(1, ints(6, 7))
+    data = field(1, entry(b"id", ints(9))) + field(
+        2, entry(b"steps", steps) + entry(b"words", words)
+    )
+
+    def parse(r):
+        return ps.io.parse_single_sequence_example(
+            r,
+            {"id": ps.io.FixedLenFeature([], ps.int64)},
+            {
+                "steps": ps.io.FixedLenSequenceFeature([2], ps.float32),
+                "words": ps.io.VarLenFeature(ps.int64),
+            },
+        )
+
+    ds = ps.Dataset.from_list([data]).map(parse, executor="native")
+    for context, sequences in (parse(data), next(iter(ds))):
+        assert context == {"id": 9}
+        assert sequences["steps"].tolist() == [[1, 2], [3, 4]]
+        assert sequences["words"].to_list() == [[5], [], [6, 7]]
+
+
+# --- values as bytes --------------------------------------------------------
+
+
+def test_decode_raw():
+    data = np.arange(6, dtype=np.int16)
+    raw = data.tobytes()
+    np.testing.assert_array_equal(ps.io.decode_raw(raw, ps.int16), data)
+    swapped = data.astype(">i2").tobytes()
+    got = ps.io.decode_raw(swapped, ps.int16, little_endian=False)
+    np.testing.assert_array_equal(got, data)
+    assert ps.io.decode_raw(raw, "uint8", fixed_length=3).tolist() == [0, 0, 1]
+    assert ps.io.decode_raw([b"ab", b"cd"], ps.uint8).tolist() == [[97, 98], [99, 100]]
+    with pytest.raises(ps.InvalidArgumentError, match="one length"):
+        ps.io.decode_raw([b"ab", b"c"], ps.uint8)
+    with pytest.raises(ps.InvalidArgumentError, match=r"decode_raw"):
+        ps.io.decode_raw(b"abc", ps.int16)
+
+
+def test_a_flat_picture_becomes_one_with_a_shape():
+    raw = bytes(range(48))
+
+    def prepare(r):
+        flat = ps.io.decode_raw(r, ps.uint8)
+        return ps.image.resize(ps.reshape(flat, (4, 4, 3)), (2, 2))
+
+    ds = ps.Dataset.from_list([raw]).map(prepare, executor="native")
+    assert ds.element_spec == ps.TensorSpec((2, 2, 3), ps.float32)
+    picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    np.testing.assert_array_equal(next(iter(ds)), ps.image.resize(picture, (2, 2)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+        np.float32(1.5),
+        np.array([True, False]),
+        np.array([b"a", b"bc"], object),
+    ],
+)
+def test_tensors_round_trip(value):
+    data = ps.io.serialize_tensor(value)
+    dtype = ps.string if np.asarray(value).dtype == object else np.asarray(value).dtype
+    np.testing.assert_array_equal(ps.io.parse_tensor(data, dtype), value)
+    ds = ps.Dataset.from_list([data]).map(
+        lambda x: ps.io.parse_tensor(x, dtype), executor="native"
+    )
+    np.testing.assert_array_equal(next(iter(ds)), value)
+    with pytest.raises(ps.InvalidArgumentError):
+        ps.io.parse_tensor(data, ps.float64)
+
+
+def test_serialized_in_a_traced_function():
+    ds = ps.Dataset.range(3).map(
+        lambda i: ps.io.serialize_example({"i": i, "half": i / 2}), executor="native"
+    )
+    for i, data in enumerate(ds):
+        assert data == ps.io.serialize_example({"i": i, "half": i / 2})
+
+
+def test_csv_records():
+    lines = ["1,2.5,cat", "3,,", '4,1,"a,b"']
+    defaults = [ps.int64, 7.0, "none"]
+    rows = [
+        [1, 2.5, b"cat"],
+        [3, 7.0, b"none"],
+        [4, 1.0, b"a,b"],
+    ]
+    assert [ps.io.decode_csv(line, defaults) for line in lines] == rows
+    ds = ps.Dataset.from_list(lines)
+    single = ds.map(lambda x: tuple(ps.io.decode_csv(x, defaults)), executor="native")
+    assert [list(row) for row in single] == rows
+    columns = ps.io.decode_csv(lines, defaults)
+    assert [c.dtype for c in columns] == [np.int64, np.float32, object]
+    batched = ds.batch(3).map(
+        lambda x: tuple(ps.io.decode_csv(x, defaults)), executor="native"
+    )
+    for a, b in zip(next(iter(batched)), columns):
+        np.testing.assert_array_equal(a, b)
+    assert ps.io.decode_csv("1,2,3", [0], select_cols=[2]) == [3]
+    it = iter(
+        ps.Dataset.from_list(["1", "x", "2"]).map(
+            lambda x: ps.io.decode_csv(x, [0])[0], executor="native"
+        )
+    )
+    assert next(it) == 1
+    with pytest.raises(ps.InvalidArgumentError, match=r"io\.decode_csv.*x"):
+        next(it)
+    assert next(it) == 2
+
+
+# --- files ------------------------------------------------------------------
+
+
+def test_files_are_read_by_str_bytes_and_path(tmp_path):
+    path = tmp_path / "sub" / "file.bin"
+    ps.io.write_file(path, b"hello\0world")
+    for name in (path, str(path), os.fsencode(path)):
+        assert ps.io.read_file(name) == b"hello\0world"
+    assert list(tmp_path.rglob(".*")) == []
+    with pytest.raises(ps.NotFoundError, match=r"read_file.*missing"):
+        ps.io.read_file(tmp_path / "missing")
+    with pytest.raises(TypeError, match="filename must be a path"):
+        ps.io.read_file(3)
+    with pytest.raises(TypeError, match="contents"):
+        ps.io.write_file(path, 3)
+
+
+def test_pictures_are_loaded_natively(tmp_path):
+    for i in range(12):
+        picture = np.full((10 + i, 12, 3), i * 10, np.uint8)
+        ps.io.write_file(tmp_path / f"{i:02}.jpg", ps.image.encode_jpeg(picture))
+
+    def load(path):
+        image = ps.image.decode_jpeg(ps.io.read_file(path), channels=3)
+        return ps.image.resize(image, (8, 8))
+
+    ds = ps.Dataset.list_files(str(tmp_path / "*.jpg")).map(load)
+    text = ds.explain()
+    assert "load" in text and ": native (fused decode_jpeg + resize)" in text
+    batch = next(iter(ds.batch(12)))
+    assert batch.shape == (12, 8, 8, 3)
+    for i in range(12):
+        np.testing.assert_allclose(batch[i], i * 10, atol=2)
+    missing = ps.Dataset.from_list(["nowhere.jpg"]).map(load, executor="native")
+    with pytest.raises(ps.NotFoundError, match=r"nowhere\.jpg") as error:
+        next(iter(missing))
+    assert "map#1" in str(error.value)
+
+
+def test_matching_files_and_classes(tmp_path):
+    for name in ("b/2.png", "a/1.jpg", "a/3.txt"):
+        ps.io.write_file(tmp_path / name, b"")
+    names = ps.io.matching_files(str(tmp_path / "**/*.*"))
+    assert [pathlib.Path(os.fsdecode(n)).name for n in names] == [
+        "1.jpg",
+        "3.txt",
+        "2.png",
+    ]
+    assert ps.io.class_names(tmp_path) == ["a", "b"]
+    folder = ps.Dataset.image_folder(tmp_path).to_list()
+    assert [(os.path.basename(p), int(c)) for p, c in folder] == [
+        (b"1.jpg", 0),
+        (b"2.png", 1),
+    ]
+
+
+# --- TFRecord ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP", "ZLIB", "ZSTD"])
+def test_records_are_written_and_read(tmp_path, compression):
+    path = tmp_path / "data"
+    with ps.io.TFRecordWriter(path, compression) as writer:
+        for i in range(10):
+            writer.write(str(i) * i)
+        assert not path.exists()
+    got = ps.Dataset.tfrecord(path, compression=compression).to_list()
+    assert got == [(str(i) * i).encode() for i in range(10)]
+    with pytest.raises(ValueError, match="closed"):
+        writer.write(b"more")
+
+
+def test_a_writer_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError), ps.io.TFRecordWriter(tmp_path / "x") as w:
+        w.write(b"one")
+        1 / 0  # noqa: B018
+    del w
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ps.InvalidArgumentError, match="bytes or str"):
+        ps.io.TFRecordWriter(tmp_path / "x").write(3)
+
+
+def test_datasets_are_written_in_shards_with_progress(tmp_path):
+    calls = []
+    ds = ps.Dataset.range(3000).map(lambda i: ps.io.serialize_example({"i": i}))
+    names = ps.io.write_tfrecord(
+        ds, tmp_path / "x", shards=3, progress=lambda n, b: calls.append((n, b))
+    )
+    assert [os.path.basename(n) for n in names] == [
+        f"x-{i:05}-of-00003" for i in range(3)
+    ]
+    assert calls and calls[-1][0] == 3000 and calls == sorted(calls)
+    features = {"i": ps.io.FixedLenFeature([], ps.int64)}
+    back = ps.Dataset.tfrecord(names).map(
+        lambda r: ps.io.parse_single_example(r, features)["i"], executor="native"
+    )
+    assert sorted(int(i) for i in back) == list(range(3000))
+    assert [int(i) for i in back.take(3)] == [0, 3, 6]
+
+    def stop(n, b):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        ps.io.write_tfrecord(ds, tmp_path / "y", progress=stop)
+    assert not (tmp_path / "y").exists()
+    with pytest.raises(ps.InvalidArgumentError, match="elements must be strings"):
+        ps.io.write_tfrecord(ps.Dataset.range(3), tmp_path / "z")
+
+
+# --- sources ----------------------------------------------------------------
+
+
+def test_sources_of_text(tmp_path):
+    (tmp_path / "a.txt").write_text("# head\none\ntwo\n")
+    (tmp_path / "b.txt").write_text("# head\nthree")
+    ds = ps.Dataset.text_lines(str(tmp_path / "*.txt"), skip_lines=1)
+    assert ds.to_list() == [b"one", b"two", b"three"]
+    (tmp_path / "c.gz").write_bytes(gzip.compress(b"x\ny"))
+    packed = ps.Dataset.text_lines(tmp_path / "c.gz", compression="GZIP")
+    assert packed.to_list() == [b"x", b"y"]
+    names = ps.Dataset.list_files(str(tmp_path / "*.txt"))
+    assert len(ps.Dataset.text_lines(names).to_list()) == 5
+    assert pickle.loads(pickle.dumps(ds)).to_list() == ds.to_list()
+
+
+def test_sources_of_records(tmp_path):
+    (tmp_path / "r").write_bytes(b"HHaabbccF")
+    ds = ps.Dataset.fixed_length_records(
+        tmp_path / "r", 2, header_bytes=2, footer_bytes=1
+    )
+    assert ds.to_list() == [b"aa", b"bb", b"cc"]
+    assert ds[1] == b"bb"
+
+
+def test_sources_of_csv_and_json(tmp_path):
+    (tmp_path / "t.csv").write_text("id,score,name\n1,0.5,cat\n2,,\n")
+    guessed = ps.Dataset.csv(tmp_path / "t.csv")
+    assert guessed.to_list()[0] == {"id": 1, "score": np.float32(0.5), "name": b"cat"}
+    typed = ps.Dataset.csv(
+        tmp_path / "t.csv",
+        {"id": ps.int32, "score": -1.0, "name": "none"},
+        select_columns=["name", "score"],
+    )
+    assert typed.to_list()[1] == {"name": b"none", "score": -1.0}
+    batch = next(iter(typed.batch(2)))
+    assert batch["score"].tolist() == [0.5, -1.0]
+    rows = [{"id": i, "tags": list("ab"[:i]), "in": {"x": i / 2}} for i in range(3)]
+    (tmp_path / "t.jsonl").write_text("\n".join(json.dumps(r) for r in rows))
+    ds = ps.Dataset.jsonl(
+        tmp_path / "t.jsonl",
+        {"id": ps.int64, "tags": [ps.string], "in.x": ps.float64, "more": 7},
+    )
+    last = ds.to_list()[2]
+    assert last["id"] == 2 and last["tags"].tolist() == [b"a", b"b"]
+    assert last["in.x"] == 1.0 and last["more"] == 7
+    assert pickle.loads(pickle.dumps(ds)).to_list()[0]["id"] == 0
+
+
+def test_sources_of_tar_and_npy(tmp_path):
+    with tarfile.open(tmp_path / "s.tar", "w") as archive:
+        for key in ("a", "b"):
+            for ending, data in (("txt", key * 2), ("cls", "7")):
+                info = tarfile.TarInfo(f"{key}.{ending}")
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data.encode()))
+    samples = ps.Dataset.tar(tmp_path / "s.tar", ["txt", "cls"]).to_list()
+    assert samples == [
+        {"__key__": b"a", "txt": b"aa", "cls": b"7"},
+        {"__key__": b"b", "txt": b"bb", "cls": b"7"},
+    ]
+    np.save(tmp_path / "x.npy", np.arange(12).reshape(4, 3))
+    rows = ps.Dataset.npy(tmp_path / "x.npy")
+    assert rows[2].tolist() == [6, 7, 8]
+    np.savez(tmp_path / "y.npz", a=np.arange(2), b=np.eye(2))
+    assert ps.Dataset.npy(tmp_path / "y.npz")[1]["b"].tolist() == [0, 1]
