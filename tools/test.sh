@@ -55,10 +55,15 @@ stage() {
     --output-junit results/ctest.xml || true
 }
 
-# The Python package, on the module of the release build.
+# The Python package, on the module of the release build; and the wheel that is
+# made of the same objects, in an empty environment.
 python_stage() {
   printf '\n== python\n'
   tools/build.sh release _penstock || return 0
+  tools/setup.sh wheel
+  mkdir -p build/python
+  tools/wheel.sh >build/python/wheel.log 2>&1 || cat build/python/wheel.log
+  PENSTOCK_EXPECT_WHEEL=1 \
   .venv/bin/python -m pytest -q --junitxml=build/python/results/pytest.xml || true
 }
 

@@ -48,7 +48,10 @@ def wheels():
     return sorted((ROOT / "dist").glob("penstock-*.whl"))
 
 
-@pytest.mark.skipif(not wheels(), reason="make wheel has not been run")
+@pytest.mark.skipif(
+    not wheels() and "PENSTOCK_EXPECT_WHEEL" not in os.environ,
+    reason="make wheel has not been run",
+)
 def test_the_wheel_runs_in_an_empty_venv(tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
