@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: tools/setup.sh GROUP...    (build, wheel, lint, fuzz)
+# usage: tools/setup.sh GROUP...    (build, wheel, lint, fuzz, browser)
 # Installs the Debian packages of the groups that are missing and creates .venv.
 # With everything in place it only looks, in a few hundredths of a second.
 set -euo pipefail
@@ -17,6 +17,7 @@ for group in "$@"; do
         libcurl4-openssl-dev) ;;
     lint) packages+=(clang-16 clang-tidy-16 clang-format-16 git python3-venv) ;;
     wheel) ;;
+    browser) packages+=(chromium) ;;  # for the tests of the HTML report
     fuzz) packages+=(clang-16 libclang-rt-16-dev llvm-16) ;;
     *) echo "tools/setup.sh: unknown group '$group'" >&2; exit 2 ;;
   esac

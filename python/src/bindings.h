@@ -21,6 +21,7 @@ void bind_files(nb::module_& m);
 void bind_file_sources(nb::class_<Dataset>& c);
 void bind_functions(nb::module_& m);
 void bind_iterator(nb::module_& m);
+void bind_records(nb::module_& m);
 void bind_trace(nb::module_& m);
 
 /// A dataset's running pipeline, as Python holds it.

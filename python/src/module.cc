@@ -35,6 +35,7 @@ NB_MODULE(_penstock, m) {
   m.def("set_types", [](nb::dict types) { set_python_types(types.ptr()); });
   bind_functions(m);
   bind_iterator(m);
+  bind_records(m);
   bind_trace(m);
   bind_dataset(m);
   bind_expr(m);

@@ -36,13 +36,17 @@ void Run::execute_traced(Work& work) {
   const auto tracer = this->tracer();
   if (!tracer) return;
   work.pipe->trace(work, *tracer);
-  Blocks out;
-  add_blocks(work.output, out);
-  for (const Item& item : work.emitted) add_blocks(item, out);
+  Blocks made;
+  add_blocks(work.output, made);
+  Blocks passed_on;
+  for (const Item& item : work.emitted) add_blocks(item, passed_on);
   for (const std::uint64_t id : in) {
     tracer->add_flow(TraceEvent::Kind::kFlowIn, work.started, id);
   }
-  for (const std::uint64_t id : out) {
+  for (const std::uint64_t id : made) {
+    tracer->add_flow(TraceEvent::Kind::kFlowMade, work.started, id);
+  }
+  for (const std::uint64_t id : passed_on) {
     tracer->add_flow(TraceEvent::Kind::kFlowOut, work.started, id);
   }
 }

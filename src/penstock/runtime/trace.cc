@@ -35,8 +35,7 @@ TraceThread this_thread() {
 }
 
 bool is_flow(TraceEvent::Kind kind) {
-  return kind == TraceEvent::Kind::kFlowIn ||
-         kind == TraceEvent::Kind::kFlowOut;
+  return kind >= TraceEvent::Kind::kFlowIn;
 }
 
 }  // namespace
@@ -132,16 +131,15 @@ void TraceRecorder::sample(std::string_view name, TraceSeries::Unit unit,
   }
 }
 
-// The events of one thread in the order in which they were added, each flow
-// hung on the event it belongs to.
+// The events of one thread in the order in which they were added, and the event
+// each flow belongs to.
 void TraceRecorder::collect(Ring& ring, int thread,
                             std::map<const std::string*, int>& stages,
-                            Trace& trace) {
+                            Trace& trace, std::vector<Flow>& flows) {
   std::rotate(ring.events.begin(),
               ring.events.begin() + static_cast<std::ptrdiff_t>(ring.next),
               ring.events.end());
   const std::size_t first = trace.events.size();
-  std::vector<std::pair<std::size_t, std::uint64_t>> flows;
   for (const Event& e : ring.events) {
     if (!is_flow(e.event.kind)) {
       trace.events.push_back(e.event);
@@ -164,18 +162,32 @@ void TraceRecorder::collect(Ring& ring, int thread,
     if (e.event.kind == TraceEvent::Kind::kFlowIn) {
       while (belongs(to)) --to;
     }
-    flows.emplace_back(to, e.block);
+    const bool in = e.event.kind == TraceEvent::Kind::kFlowIn;
+    flows.push_back({to, e.block, e.event.kind == TraceEvent::Kind::kFlowMade,
+                     in ? trace.events[to].begin_ns : trace.events[to].end_ns});
   }
-  std::stable_sort(flows.begin(), flows.end(), [](const auto& a, const auto& b) {
-    return a.first < b.first;
+}
+
+void TraceRecorder::attach(std::vector<Flow> flows, Trace& trace) {
+  std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.made > b.made;
   });
-  for (const auto& [to, block] : flows) {
-    TraceEvent& event = trace.events[to];
+  std::map<std::uint64_t, std::uint64_t> made;  // how often, by block
+  for (Flow& flow : flows) {
+    std::uint64_t& times = made[flow.block];
+    if (flow.made) ++times;
+    flow.block = mix64(flow.block, times);
+  }
+  std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+    return a.event < b.event;
+  });
+  for (const Flow& flow : flows) {
+    TraceEvent& event = trace.events[flow.event];
     if (event.flows == 0) {
       event.flow = static_cast<std::int64_t>(trace.flows.size());
     }
     ++event.flows;
-    trace.flows.push_back(block);
+    trace.flows.push_back(flow.block);
   }
 }
 
@@ -183,6 +195,7 @@ Trace TraceRecorder::finish() {
   Trace trace;
   trace.begin_ns = begin_ns_;
   std::map<const std::string*, int> stages;
+  std::vector<Flow> flows;
   {
     std::lock_guard lock(mutex_);
     trace.threads = static_cast<int>(rings_.size());
@@ -191,9 +204,10 @@ Trace TraceRecorder::finish() {
       std::lock_guard own(ring.mutex);
       trace.lost += ring.lost;
       trace.thread_info.push_back(ring.info);
-      collect(ring, static_cast<int>(i), stages, trace);
+      collect(ring, static_cast<int>(i), stages, trace, flows);
     }
   }
+  attach(std::move(flows), trace);
   std::stable_sort(trace.events.begin(), trace.events.end(),
                    [](const TraceEvent& a, const TraceEvent& b) {
                      return a.begin_ns < b.begin_ns;

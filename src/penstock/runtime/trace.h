@@ -25,8 +25,9 @@ struct TraceEvent {
     kStage,         // a worker ran a stage over a block
     kConsumerWait,  // next() waited
     kConsumerStep,  // between two calls of next()
-    kFlowIn,        // only inside the recorder: a block that work took
-    kFlowOut,       // and one that it gave
+    kFlowIn,        // only inside the recorder: a block that work took,
+    kFlowOut,       // one that it passed on,
+    kFlowMade,      // one that it made
   };
   Kind kind = Kind::kStage;
   /// Of the trace, from 0, in the order in which they first appeared.
@@ -91,7 +92,7 @@ class TraceRecorder {
   void add(TraceEvent::Kind kind, const std::string* stage,
            std::int64_t begin_ns, std::int64_t end_ns, std::int64_t rows);
   /// Hangs a block on what this thread has added since `begin_ns`: kFlowIn on
-  /// the first event, kFlowOut on the last.
+  /// the first event, others on the last.
   void add_flow(TraceEvent::Kind kind, std::int64_t begin_ns,
                 std::uint64_t block);
   /// Kept if it differs from the last one of this name.
@@ -101,8 +102,9 @@ class TraceRecorder {
   /// What was recorded; nothing may be added any more.
   Trace finish();
 
-  /// Names a block while it lives: its address and its first element's origin,
-  /// as addresses are used again. 0 if nothing has been computed yet.
+  /// Names a block while it lives: its address and its first element's origin.
+  /// 0 if nothing has been computed yet. Addresses are used again: finish()
+  /// tells blocks of one name apart by when each was made.
   static std::uint64_t block_id(const Rows& rows);
 
  private:
@@ -119,10 +121,18 @@ class TraceRecorder {
     std::size_t next = 0;  // to be overwritten, once full
     std::int64_t lost = 0;
   };
+  struct Flow {
+    std::size_t event;  // of Trace::events
+    std::uint64_t block;
+    bool made;
+    std::int64_t at_ns;
+  };
   Ring& own_ring();
   void push(const Event& event);
   static void collect(Ring& ring, int thread,
-                      std::map<const std::string*, int>& stages, Trace& trace);
+                      std::map<const std::string*, int>& stages, Trace& trace,
+                      std::vector<Flow>& flows);
+  static void attach(std::vector<Flow> flows, Trace& trace);
 
   const std::size_t capacity_;
   const std::uint64_t id_;  // told apart from an earlier one at this address

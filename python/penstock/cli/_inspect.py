@@ -1,0 +1,432 @@
+"""Say what is in a file.
+
+TFRecord: how many records, their sizes, the features of the first ones, and
+whether the checksums hold. Also tar (WebDataset), npy, npz, images, csv, jsonl,
+and folders of images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import tarfile
+from collections import Counter
+from collections.abc import Callable
+from typing import IO, Any
+
+import numpy as np
+
+from penstock import _penstock
+from penstock.cli import _formats
+from penstock.cli._output import Output, UsageError, human_bytes, human_count, plural
+
+NAME = "inspect"
+HELP = "say what is in a file"
+
+_SHOWN_CLASSES = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file, or a folder of images")
+    parser.add_argument(
+        "--records",
+        type=int,
+        default=10,
+        metavar="N",
+        help="records whose features are looked at (10)",
+    )
+    parser.add_argument(
+        "--no-verify", action="store_true", help="do not check the checksums"
+    )
+    parser.add_argument(
+        "--kind", choices=_formats.KINDS, help="what the file is, if it cannot be told"
+    )
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    if args.records < 0:
+        raise UsageError(f"--records must be >= 0, got {args.records}")
+    kind = args.kind or _formats.kind_of(args.file)
+    facts = _READERS[kind](args.file, args)
+    result = {"file": args.file, "kind": kind, **facts}
+    out.result(result)
+    _print(result, out)
+    return 1 if result.get("bad_count") else 0
+
+
+def _tfrecord(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    scan = _penstock.tfrecord_scan(
+        path, "auto", not args.no_verify, args.records, True
+    )
+    sizes = np.frombuffer(scan["sizes"], np.int64)
+    verified = "not checked" if args.no_verify else "good"
+    if scan["bad_count"]:
+        verified = "damaged"
+    return {
+        "bytes": os.path.getsize(path),
+        "compressed": scan["compressed"],
+        "records": scan["records"],
+        "record_bytes": _spread(sizes),
+        "checksums": verified,
+        "bad_count": scan["bad_count"],
+        "bad": [
+            {"record": record, "offset": offset, "message": message}
+            for record, offset, message in scan["bad"][:10]
+        ],
+        "looked_at": len(scan["first"]),
+        "features": _features(scan["first"]),
+    }
+
+
+def _spread(sizes: np.ndarray[Any, Any]) -> dict[str, float]:
+    if sizes.size == 0:
+        return {}
+    return {
+        "min": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "max": int(sizes.max()),
+    }
+
+
+def _features(records: list[bytes]) -> dict[str, Any] | None:
+    """Of Examples, by name; None if the records are something else."""
+    features: dict[str, dict[str, Any]] = {}
+    for record in records:
+        values: Any = _penstock.example_to_dict(record)
+        if values is None:
+            return None
+        for name, feature in values.items():
+            kind, items = feature if feature is not None else ("nothing", [])
+            known = features.setdefault(
+                name,
+                {"kind": kind, "in": 0, "values": [len(items)] * 2, "first": None},
+            )
+            if known["kind"] != kind:
+                known["kind"] = "mixed"
+            known["in"] += 1
+            low, high = known["values"]
+            known["values"] = [min(low, len(items)), max(high, len(items))]
+            if known["first"] is None and items:
+                known["first"] = _shown(items)
+    return dict(sorted(features.items()))
+
+
+def _shown(items: list[Any]) -> str:
+    first = items[0]
+    if isinstance(first, bytes):
+        image = _formats.image_type(first)
+        if image:
+            size = _formats.image_size(first)
+            shape = f" {size[1]}x{size[0]}" if size else ""
+            return f"{image}{shape}, {human_bytes(len(first))}"
+        try:
+            text = first.decode()
+        except UnicodeDecodeError:
+            return f"{human_bytes(len(first))} of binary"
+        if not text.isprintable():
+            return f"{human_bytes(len(first))} of binary"
+        return json.dumps(text if len(text) <= 40 else text[:37] + "...")
+    text = ", ".join(f"{x:.6g}" for x in items[:4])
+    return f"{text}, ..." if len(items) > 4 else text
+
+
+def _tar(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    fields: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    files = samples = 0
+    last = None
+    try:
+        with tarfile.open(path) as tar:
+            for member in tar:
+                if not member.isreg():
+                    continue
+                key, field = split_name(member.name)
+                samples += key != last
+                last = key
+                files += 1
+                fields[field] += 1
+                sizes[field] += member.size
+    except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise UsageError(f"{path}: damaged tar: {error}") from error
+    return {
+        "bytes": os.path.getsize(path),
+        "files": files,
+        "samples": samples,
+        "fields": {
+            field: {"files": count, "mean_bytes": sizes[field] / count}
+            for field, count in sorted(fields.items())
+        },
+    }
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Key and field of a file of a WebDataset.
+
+    >>> split_name("train/0001.seg.png")
+    ('train/0001', 'seg.png')
+    """
+    folder, _, base = name.rpartition("/")
+    stem, _, field = base.partition(".")
+    return (f"{folder}/{stem}" if folder else stem), field
+
+
+def _npy(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return {"bytes": os.path.getsize(path), "arrays": {"": _array(array)}}
+
+
+def _npz(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            described = {name: _array(arrays[name]) for name in arrays.files}
+    except (ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise UsageError(f"{path}: {error}") from error
+    return {"bytes": os.path.getsize(path), "arrays": described}
+
+
+def _array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "bytes": array.nbytes,
+    }
+
+
+def _image(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        data = file.read()
+    size = _formats.image_size(data)
+    if size is None:
+        raise UsageError(f"{path}: damaged {_formats.image_type(data)} header")
+    height, width, channels = size
+    return {
+        "bytes": len(data),
+        "format": _formats.image_type(data),
+        "height": height,
+        "width": width,
+        "channels": channels,
+    }
+
+
+def open_text(path: str) -> IO[str]:
+    """A text file, perhaps gzipped."""
+    with open(path, "rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    opener: Callable[..., IO[str]] = gzip.open if zipped else open
+    return opener(path, "rt", encoding="utf-8", newline="")
+
+
+def _csv(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    records = 0
+    ragged = 0
+    columns: dict[str, dict[str, Any]] = {}
+    with open_text(path) as file:
+        reader = csv.reader(file)
+        names = next(reader, [])
+        for row in reader:
+            records += 1
+            ragged += len(row) != len(names)
+            if records > args.records:
+                continue
+            for name, value in zip(names, row):
+                known = columns.setdefault(name, {"kind": "int64", "first": value})
+                known["kind"] = _wider(known["kind"], value)
+    return {
+        "bytes": os.path.getsize(path),
+        "records": records,
+        "wrong_length": ragged,
+        "looked_at": min(records, args.records),
+        "columns": columns,
+    }
+
+
+def _wider(kind: str, value: str) -> str:
+    for name, convert in (("int64", int), ("float32", float)):
+        if kind in (name, "int64"):
+            try:
+                convert(value)
+                return name
+            except ValueError:
+                continue
+    return "string"
+
+
+def _jsonl(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    records = 0
+    bad: list[dict[str, Any]] = []
+    bad_count = 0
+    columns: dict[str, dict[str, Any]] = {}
+    offset = 0
+    with open_text(path) as file:
+        for number, line in enumerate(file):
+            begin, offset = offset, offset + len(line.encode())
+            if not line.strip():
+                continue
+            records += 1
+            if args.no_verify and records > args.records:
+                continue
+            try:
+                value = json.loads(line)
+            except ValueError as error:
+                bad_count += 1
+                if len(bad) < 10:
+                    bad.append(
+                        {"record": number, "offset": begin, "message": str(error)}
+                    )
+                continue
+            if records > args.records or not isinstance(value, dict):
+                continue
+            for name, item in value.items():
+                kind = type(item).__name__
+                known = columns.setdefault(
+                    name, {"kind": kind, "first": json.dumps(item)[:40]}
+                )
+                if known["kind"] != kind:
+                    known["kind"] = "mixed"
+    return {
+        "bytes": os.path.getsize(path),
+        "records": records,
+        "bad_count": bad_count,
+        "bad": bad,
+        "looked_at": min(records, args.records),
+        "columns": columns,
+    }
+
+
+def _text(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    with open_text(path) as file:
+        lines = sum(1 for _ in file)
+    return {"bytes": os.path.getsize(path), "records": lines}
+
+
+def image_classes(root: str) -> dict[str, list[str]]:
+    """The images below each folder of `root`, sorted; "" for those in it."""
+    classes: dict[str, list[str]] = {}
+    for folder, names, files in os.walk(root):
+        names.sort()
+        relative = os.path.relpath(folder, root)
+        name = "" if relative == "." else relative.split(os.sep)[0]
+        images = sorted(f for f in files if f.lower().endswith(_formats.IMAGES))
+        if images:
+            found = classes.setdefault(name, [])
+            found += [os.path.join(folder, f) for f in images]
+    return dict(sorted(classes.items()))
+
+
+def _folder(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    classes = image_classes(path)
+    files = [f for group in classes.values() for f in group]
+    sizes = np.array([os.path.getsize(f) for f in files], np.int64)
+    return {
+        "files": len(files),
+        "bytes": int(sizes.sum()),
+        "record_bytes": _spread(sizes),
+        "classes": {name: len(group) for name, group in classes.items()},
+    }
+
+
+_READERS: dict[str, Callable[[str, argparse.Namespace], dict[str, Any]]] = {
+    "csv": _csv,
+    "folder": _folder,
+    "image": _image,
+    "jsonl": _jsonl,
+    "npy": _npy,
+    "npz": _npz,
+    "tar": _tar,
+    "text": _text,
+    "tfrecord": _tfrecord,
+}
+
+
+def _print(facts: dict[str, Any], out: Output) -> None:
+    kind = facts["kind"]
+    packed = " (compressed)" if facts.get("compressed") else ""
+    out.line(f"{facts['file']}: {kind}{packed}, {human_bytes(facts['bytes'])}")
+    if kind == "image":
+        out.line(
+            f"  {facts['format']} {facts['width']}x{facts['height']}, "
+            + plural(facts["channels"], "channel")
+        )
+    for unit in ("record", "file", "sample"):
+        if f"{unit}s" in facts:
+            out.line(f"  {plural(facts[f'{unit}s'], unit)}")
+    sizes = facts.get("record_bytes")
+    if sizes:
+        out.line(
+            f"  sizes: {human_bytes(sizes['min'])} to {human_bytes(sizes['max'])}, "
+            f"median {human_bytes(sizes['median'])}"
+        )
+    if "checksums" in facts:
+        out.line(f"  checksums: {facts['checksums']}")
+    if facts.get("wrong_length"):
+        out.line(f"  {plural(facts['wrong_length'], 'record')} of another length")
+    for bad in facts.get("bad", ()):
+        out.line(f"  bad: {bad['message']}", style="red")
+    _print_tables(facts, out)
+
+
+def _print_tables(facts: dict[str, Any], out: Output) -> None:
+    looked = facts.get("looked_at", 0)
+    if facts.get("features"):
+        out.line(f"  features of the first {plural(looked, 'record')}:")
+        out.table(
+            ["feature", "kind", "in", "values", "first"],
+            (
+                [
+                    name,
+                    f["kind"],
+                    f"{f['in']}/{looked}",
+                    "-".join(str(n) for n in dict.fromkeys(f["values"])),
+                    f["first"] or "",
+                ]
+                for name, f in facts["features"].items()
+            ),
+            right=["in", "values"],
+        )
+    elif facts.get("features", {}) is None:
+        out.line("  the records are not tf.train.Example")
+    if facts.get("columns"):
+        out.line(f"  fields of the first {plural(looked, 'record')}:")
+        out.table(
+            ["field", "kind", "first"],
+            ([n, c["kind"], c["first"]] for n, c in facts["columns"].items()),
+        )
+    if facts.get("fields"):
+        out.table(
+            ["field", "files", "mean size"],
+            (
+                [name or "(none)", human_count(f["files"]),
+                 human_bytes(f["mean_bytes"])]
+                for name, f in facts["fields"].items()
+            ),
+            right=["files", "mean size"],
+        )  # fmt: skip
+    if facts.get("arrays"):
+        out.table(
+            ["array", "dtype", "shape", "size"],
+            (
+                [name, a["dtype"], "x".join(map(str, a["shape"])) or "scalar",
+                 human_bytes(a["bytes"])]
+                for name, a in facts["arrays"].items()
+            ),
+            right=["size"],
+        )  # fmt: skip
+    classes = facts.get("classes")
+    if classes:
+        out.table(
+            ["class", "images"],
+            list(classes.items())[:_SHOWN_CLASSES],
+            right=["images"],
+        )
+        if len(classes) > _SHOWN_CLASSES:
+            out.line(f"  ... {len(classes) - _SHOWN_CLASSES} more classes")

@@ -1,0 +1,437 @@
+"""The command line, as it is called."""
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import zlib
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock import _penstock
+from penstock.cli import main
+
+
+def penstock(*args):
+    """(exit code, standard output, standard error)"""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(a) for a in args])
+    return code, out.getvalue(), err.getvalue()
+
+
+def as_json(*args, code=0):
+    found, out, err = penstock(*args, "--json")
+    assert found == code, err or out
+    return json.loads(out)
+
+
+def png(height, width):
+    """A real, tiny PNG."""
+
+    def chunk(kind, data):
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    rows = b"".join(b"\0" + bytes(3 * width) for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+def write_records(path, payloads):
+    path.write_bytes(_penstock.tfrecord_frame(payloads))
+    return path
+
+
+def example(**features):
+    return _penstock.example_from_dict(features)
+
+
+@pytest.fixture
+def records(tmp_path):
+    return write_records(
+        tmp_path / "data.tfrecord",
+        [
+            example(
+                ids=np.arange(i % 3 + 1),
+                score=np.array([i / 2], np.float32),
+                name=f"n{i}".encode(),
+            )
+            for i in range(20)
+        ],
+    )
+
+
+@pytest.fixture
+def photos(tmp_path):
+    for name, count in (("cat", 3), ("dog", 2)):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(count):
+            path = tmp_path / "photos" / name / f"{name}{i}.png"
+            path.write_bytes(png(4 + i, 6))
+    return tmp_path / "photos"
+
+
+# --- the command itself ------------------------------------------------------
+
+
+def test_runs_as_a_module_without_colour_in_a_pipe(records):
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "inspect", str(records)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "20 records" in done.stdout
+    assert "\033" not in done.stdout + done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error(records):
+    done = subprocess.run(
+        f"{sys.executable} -m penstock inspect {records} | head -n 1",
+        shell=True, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "data.tfrecord: tfrecord" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify", "convert", "bench"])
+def test_every_command_has_help(command):
+    code, out, _ = penstock(command, "--help")
+    assert code == 0
+    assert "--json" in out and len(out.splitlines()) > 10
+
+
+def test_wrong_use_is_code_2(tmp_path):
+    assert penstock("no-such-command")[0] == 2
+    assert penstock("inspect")[0] == 2
+    code, _, err = penstock("inspect", tmp_path / "absent")
+    assert code == 2 and "No such file" in err
+    odd = tmp_path / "odd.xyz"
+    odd.write_bytes(b"hello")
+    code, _, err = penstock("inspect", odd)
+    assert code == 2 and "cannot tell what this is" in err
+
+
+# --- inspect -----------------------------------------------------------------
+
+
+def test_inspect_a_tfrecord(records):
+    facts = as_json("inspect", records, "--records", 6)
+    assert facts["records"] == 20
+    assert facts["checksums"] == "good"
+    assert facts["looked_at"] == 6
+    assert facts["record_bytes"]["min"] <= facts["record_bytes"]["max"]
+    assert facts["features"]["ids"]["kind"] == "int64"
+    assert facts["features"]["ids"]["values"] == [1, 3]
+    assert facts["features"]["score"]["kind"] == "float"
+    assert facts["features"]["name"]["first"] == '"n0"'
+    text = penstock("inspect", records)[1]
+    assert "checksums: good" in text and "score" in text
+
+
+def test_inspect_a_damaged_tfrecord(records):
+    data = bytearray(records.read_bytes())
+    data[40] ^= 1
+    records.write_bytes(data)
+    facts = as_json("inspect", records, code=1)
+    assert facts["checksums"] == "damaged" and facts["bad_count"] == 1
+    assert facts["bad"][0]["record"] == 0
+    assert as_json("inspect", records, "--no-verify")["checksums"] == "not checked"
+
+
+def test_inspect_a_compressed_tfrecord_by_its_content(records, tmp_path):
+    odd_name = tmp_path / "part-0"
+    odd_name.write_bytes(gzip.compress(records.read_bytes()))
+    facts = as_json("inspect", odd_name)
+    assert facts["kind"] == "tfrecord" and facts["compressed"]
+    assert facts["records"] == 20
+
+
+def test_inspect_records_that_are_no_examples(tmp_path):
+    path = write_records(tmp_path / "raw.tfrecord", [b"abc", b"defg", b""])
+    facts = as_json("inspect", path)
+    assert facts["features"] is None and facts["records"] == 3
+    assert "not tf.train.Example" in penstock("inspect", path)[1]
+
+
+def test_inspect_an_empty_tfrecord(tmp_path):
+    (tmp_path / "empty.tfrecord").write_bytes(b"")
+    assert as_json("inspect", tmp_path / "empty.tfrecord")["records"] == 0
+
+
+def test_inspect_arrays(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((3, 4), np.float32))
+    np.savez(tmp_path / "b.npz", x=np.arange(5), y=np.ones((2, 2)))
+    facts = as_json("inspect", tmp_path / "a.npy")
+    assert facts["arrays"][""] == {"dtype": "float32", "shape": [3, 4], "bytes": 48}
+    arrays = as_json("inspect", tmp_path / "b.npz")["arrays"]
+    assert arrays["x"]["shape"] == [5] and arrays["y"]["dtype"] == "float64"
+
+
+def test_inspect_tar_image_folder_csv_and_jsonl(tmp_path, photos):
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for i in range(3):
+            for field, data in (("png", png(2, 2)), ("cls", b"1")):
+                info = tarfile.TarInfo(f"s/{i:03}.{field}")
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    facts = as_json("inspect", tmp_path / "a.tar")
+    assert facts["samples"] == 3 and facts["files"] == 6
+    assert facts["fields"]["cls"] == {"files": 3, "mean_bytes": 1.0}
+
+    facts = as_json("inspect", photos)
+    assert facts["classes"] == {"cat": 3, "dog": 2}
+
+    facts = as_json("inspect", photos / "cat" / "cat2.png")
+    assert (facts["format"], facts["height"], facts["width"]) == ("png", 6, 6)
+
+    (tmp_path / "t.csv").write_text('id,x,word\n1,0.5,"a, b"\n2,7,c\n')
+    facts = as_json("inspect", tmp_path / "t.csv")
+    assert facts["records"] == 2
+    assert [c["kind"] for c in facts["columns"].values()] == [
+        "int64", "float32", "string"
+    ]  # fmt: skip
+
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n{"a": 2, "b": "x"}\n{oops\n')
+    facts = as_json("inspect", tmp_path / "t.jsonl", code=1)
+    assert facts["records"] == 3 and facts["bad_count"] == 1
+    assert facts["bad"][0]["offset"] == 28
+    assert facts["columns"]["b"]["kind"] == "str"
+
+
+# --- verify ------------------------------------------------------------------
+
+
+def test_verify_good_files(records, tmp_path):
+    other = tmp_path / "more.tfrecord.gz"
+    other.write_bytes(gzip.compress(records.read_bytes()))
+    result = as_json("verify", records, other)
+    assert result["ok"] and result["records"] == 40
+    code, out, _ = penstock("verify", tmp_path)
+    assert code == 0 and "2 files, 40 records" in out and "all good" in out
+
+
+def test_verify_lists_every_bad_record_with_its_offset(tmp_path):
+    payloads = [bytes([i]) * 100 for i in range(10)]
+    path = write_records(tmp_path / "x.tfrecord", payloads)
+    data = bytearray(path.read_bytes())
+    for record in (2, 7):
+        data[record * 116 + 50] ^= 0xFF
+    path.write_bytes(data)
+    result = as_json("verify", path, code=1)
+    assert not result["ok"] and result["bad_count"] == 2
+    bad = result["files"][0]["bad"]
+    assert [(b["record"], b["offset"]) for b in bad] == [(2, 232), (7, 812)]
+    assert "checksum" in bad[0]["message"]
+    code, out, _ = penstock("verify", path, "--quiet")
+    assert code == 1 and "record 7 at byte 812" in out
+
+
+def test_verify_a_cut_file(tmp_path):
+    path = write_records(tmp_path / "x.tfrecord", [b"a" * 100] * 5)
+    path.write_bytes(path.read_bytes()[:-30])
+    result = as_json("verify", path, code=1)
+    assert result["records"] == 4
+    assert "truncated" in result["files"][0]["bad"][0]["message"]
+
+
+def test_verify_records_larger_than_a_read(tmp_path):
+    path = write_records(tmp_path / "x.tfrecord", [bytes(3_000_000), b"x", b""])
+    assert as_json("verify", path)["records"] == 3
+
+
+def test_verify_what_cannot_be_read_is_code_2(tmp_path):
+    code, out, _ = penstock("verify", tmp_path / "absent.tfrecord")
+    assert code == 2 and "absent" in out
+    assert penstock("verify", str(tmp_path / "*.none"))[0] == 2
+
+
+# --- convert -----------------------------------------------------------------
+
+
+def examples_of(*paths):
+    found = []
+    for path in paths:
+        for record in ps.Dataset.tfrecord(str(path), compression="auto"):
+            values = _penstock.example_to_dict(record)
+            found.append({k: v[1] for k, v in values.items()})
+    return found
+
+
+def test_convert_an_image_folder_to_shards_and_back(photos, tmp_path):
+    target = tmp_path / "train.tfrecord"
+    result = as_json("convert", photos, target, "--shards", 2, "--jobs", 2)
+    assert result["records"] == 5
+    names = [f"{target}-00000-of-00002", f"{target}-00001-of-00002"]
+    assert result["files"] == names
+    assert as_json("verify", *names)["records"] == 5
+    found = examples_of(*names)
+    assert [e["image/class/label"] for e in found] == [[0], [0], [0], [1], [1]]
+    assert found[2]["image/height"] == [6]
+    assert found[4]["image/encoded"] == [(photos / "dog" / "dog1.png").read_bytes()]
+    # And back, to the same bytes under the same names.
+    back = tmp_path / "back"
+    as_json("convert", *names, str(back) + "/", "--jobs", 1)
+    for path in photos.rglob("*.png"):
+        assert (back / path.relative_to(photos)).read_bytes() == path.read_bytes()
+    assert len(list(back.rglob("*.png"))) == 5
+    assert not list(tmp_path.glob(".*convert.json"))
+
+
+def test_convert_jsonl_to_tfrecord_and_back(tmp_path):
+    rows = [
+        {"id": i, "x": [i / 2, 1.5], "text": f"t\u00fc{i}", "tags": ["a", "b"]}
+        for i in range(600)
+    ]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    target = tmp_path / "out.tfrecord"
+    as_json("convert", source, target, "--shards", 3, "--jobs", 1)
+    shards = sorted(tmp_path.glob("out.tfrecord-*"))
+    assert len(shards) == 3
+    back = tmp_path / "back.jsonl"
+    as_json("convert", str(tmp_path / "out.tfrecord-*"), back)
+    found = [json.loads(line) for line in back.read_text().splitlines()]
+    assert [sorted(r.items()) for r in found] == [sorted(r.items()) for r in rows]
+
+
+def test_convert_csv_with_quoted_lines(tmp_path):
+    source = tmp_path / "in.csv"
+    rows = [f'{i},{i}.5,"line\n""{i}"", end"\n' for i in range(300)]
+    source.write_text("id,x,text\n" + "".join(rows))
+    target = tmp_path / "out.tfrecord"
+    as_json("convert", source, target, "--shards", 4, "--jobs", 1)
+    found = examples_of(*sorted(tmp_path.glob("out.tfrecord-*")))
+    assert [e["id"] for e in found] == [[i] for i in range(300)]
+    assert found[7]["x"] == [7.5]
+    assert found[7]["text"] == [b'line\n"7", end']
+    back = tmp_path / "back.csv"
+    as_json("convert", str(tmp_path / "out.tfrecord-*"), back)
+    assert back.read_text().startswith("id,text,x\n0,")
+
+
+def test_convert_tar_both_ways(tmp_path):
+    source = tmp_path / "in.tar"
+    with tarfile.open(source, "w") as tar:
+        for i in range(5):
+            for field, data in (("png", png(2, i + 1)), ("cls", str(i).encode())):
+                info = tarfile.TarInfo(f"{i:03}.{field}")
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    target = tmp_path / "out.tfrecord"
+    as_json("convert", source, target)
+    found = examples_of(target)
+    assert found[3]["__key__"] == [b"003"] and found[3]["cls"] == [b"3"]
+    back = tmp_path / "back.tar"
+    as_json("convert", target, back)
+    with tarfile.open(back) as tar, tarfile.open(source) as first:
+        members = {m.name: tar.extractfile(m).read() for m in tar}
+        assert members == {m.name: first.extractfile(m).read() for m in first}
+
+
+def test_convert_compresses(records, tmp_path):
+    target = tmp_path / "small.tfrecord"
+    as_json("convert", records, target, "--compression", "gzip")
+    assert target.read_bytes()[:2] == b"\x1f\x8b"
+    assert len(examples_of(target)) == 20
+
+
+def test_convert_goes_on_where_it_was(tmp_path):
+    source = tmp_path / "in.jsonl"
+    rows = [json.dumps({"i": i}) for i in range(40)]
+    source.write_text("\n".join(rows[:30] + ["{broken"] + rows[31:]) + "\n")
+    target = tmp_path / "out.tfrecord"
+    code, _, err = penstock("convert", source, target, "--shards", 4, "--jobs", 1)
+    assert code == 1 and "record 30 at byte" in err
+    done = sorted(tmp_path.glob("out.tfrecord-*"))
+    assert len(done) == 3
+    assert not list(tmp_path.glob(".*.tmp"))
+    # The same source again: shards that are there are kept.
+    times = [p.stat().st_mtime_ns for p in done]
+    assert penstock("convert", source, target, "--shards", 4, "--jobs", 1)[0] == 1
+    assert [p.stat().st_mtime_ns for p in done] == times
+    # Another source: nothing of the old one is taken for it.
+    source.write_text("\n".join(rows) + "\n")
+    code, _, err = penstock("convert", source, target, "--shards", 4, "--jobs", 1)
+    assert code == 2 and "--overwrite" in err
+    as_json("convert", source, target, "--shards", 4, "--jobs", 1, "--overwrite")
+    found = examples_of(*sorted(tmp_path.glob("out.tfrecord-*")))
+    assert [e["i"] for e in found] == [[i] for i in range(40)]
+
+
+def test_convert_leaves_bad_records_out_when_asked(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"i": 0}\n[1]\n{"i": 2}\n')
+    target = tmp_path / "out.tfrecord"
+    result = as_json("convert", source, target, "--skip-errors")
+    assert result["records"] == 2 and result["skipped"] == 1
+    assert "not an object" in result["problems"][0]
+    assert [e["i"] for e in examples_of(target)] == [[0], [2]]
+
+
+def test_convert_does_not_leave_its_folder(tmp_path):
+    path = write_records(
+        tmp_path / "evil.tfrecord",
+        [
+            _penstock.example_from_dict(
+                {
+                    "image/encoded": png(1, 1),
+                    "image/filename": b"../../evil.png",
+                    "image/class/text": b"..",
+                }
+            )
+        ],
+    )
+    as_json("convert", path, str(tmp_path / "safe") + "/")
+    assert [p.name for p in (tmp_path / "safe").rglob("*.png")] == ["evil.png"]
+    assert not (tmp_path / "evil.png").exists()
+
+
+def test_convert_refuses_what_it_cannot_do(tmp_path, records):
+    code, _, err = penstock("convert", records, tmp_path / "x.unknown")
+    assert code == 2 and "--to" in err
+    code, _, err = penstock("convert", records, tmp_path / "x.tar", "--compression", "gzip")
+    assert code == 2 and "as it is" in err
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    code, _, err = penstock("convert", tmp_path / "a.npy", tmp_path / "x.tfrecord")
+    assert code == 2 and "cannot convert from npy" in err
+    raw = write_records(tmp_path / "raw.tfrecord", [b"no example"])
+    code, _, err = penstock("convert", raw, tmp_path / "x.jsonl")
+    assert code == 1 and "not a tf.train.Example" in err
+
+
+# --- bench -------------------------------------------------------------------
+
+
+def test_bench_measures_a_dataset_of_a_module(tmp_path, monkeypatch):
+    (tmp_path / "my_input.py").write_text(
+        "import penstock as ps\ndef make():\n    return ps.Dataset.range(100).batch(4)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    result = as_json("bench", "my_input:make", "--seconds", "0.05", "--repeat", "2")
+    assert result["rows"][0]["rate"] > 0
+    assert result["cores"] == len(os.sched_getaffinity(0))
+    assert penstock("bench", "my_input:absent")[0] == 2
+    assert penstock("bench", "my_input")[0] == 2
+
+
+def test_bench_of_the_machine(tmp_path):
+    result = as_json("bench", "--seconds", "0.05", "--repeat", "1")
+    assert len(result["rows"]) == 5
+    assert all(r["rate"] > 0 for r in result["rows"])
