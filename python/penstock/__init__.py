@@ -15,7 +15,7 @@ import pickle as _pickle
 
 import numpy as _np
 
-from penstock import _dataset, _dtypes, _errors, _penstock, image, io, random
+from penstock import _dataset, _dtypes, _errors, _penstock, image, io, random, strings
 from penstock._dataset import Dataset
 from penstock._dtypes import (
     DType,
@@ -160,6 +160,7 @@ __all__ = [
     "squeeze",
     "stack",
     "string",
+    "strings",
     "trace",
     "transpose",
     "uint16",

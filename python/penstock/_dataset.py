@@ -39,6 +39,7 @@ class Dataset(Sources, FileSources, Transforms):
     [64 81]
     """
 
+    __penstock_dataset__ = True  # for the tracer
     __slots__ = ("_native", "_recipe", "_functions", "_options", "__weakref__")
     _native: Any
     _recipe: recipes.Recipe | None

@@ -110,8 +110,6 @@ def _native(
     fn: Any, kind: str, op: str, executor: str, input_spec: Any, signature: Any
 ) -> Lowered | str:
     """Traced to a program, now or when the first data shows its spec."""
-    if kind == "dataset":
-        return "functions that give datasets are called by Python"
     from penstock import _trace
     from penstock._trace_errors import TraceRefused
 
@@ -120,6 +118,10 @@ def _native(
     except TraceRefused as refused:
         return refused.describe()
     name = function_name(fn)
+    if kind == "dataset":
+        handle, prototype = traced
+        inner = [f.describe() for f in prototype._functions.values()]
+        return Lowered(handle, "; ".join(["a template", *inner]), name)
     if not isinstance(traced, _trace.Inspected):
         return Lowered(traced.function(), traced.fusion, name)
     reasons: list[str] = []

@@ -23,7 +23,7 @@ from penstock._trace_inspect import inspect_function
 from penstock._trace_methods import array
 from penstock._trace_numpy import as_constant, cast, ufunc
 from penstock._trace_ragged import TracedRagged
-from penstock._trace_value import Traced, TracedBytes, Tracer
+from penstock._trace_value import Traced, TracedBytes, Tracer, current_or_none
 
 _loops_installed = False
 
@@ -46,10 +46,29 @@ class Inspected:
 
     def __init__(self, fn: Any) -> None:
         install_numpy_loops()
-        self._safe, self._codes = inspect_function(fn)
+        outer = current_or_none()
+        if outer is not None and getattr(fn, "__code__", None) in outer.codes:
+            # Defined by a function that is being traced: it was inspected then.
+            check_cells(fn)
+            self._safe, self._codes = fn, outer.codes
+        else:
+            self._safe, self._codes = inspect_function(fn)
 
     def trace(self, spec: Any, kind: str = "element") -> Any:
         """The program for elements of `spec`."""
+        splits: list[list[int]] = []
+        program, nest, _ = self._run(spec, lambda result: _result(result, kind, splits))
+        program.finish(nest, splits)
+        return program
+
+    def template(self, spec: Any, signature: Any) -> Any:
+        """The template of a function that returns a dataset, and its prototype."""
+        from penstock._template import template
+
+        program, result, holes = self._run(spec, lambda result: result)
+        return template(program, result, holes, signature)
+
+    def _run(self, spec: Any, finish: Any) -> tuple[Any, Any, list[Any]]:
         try:
             program = _penstock.Program(spec)
         except Exception as error:
@@ -60,9 +79,7 @@ class Inspected:
             args = tuple(argument) if program.spreads else (argument,)
             try:
                 with np.errstate(all="ignore"):
-                    result = self._safe(*args)
-                    splits: list[list[int]] = []
-                    nest = _result(result, kind, splits)
+                    result = finish(self._safe(*args))
             except TraceRefused as refused:
                 raise (tracer.refused or refused) from None
             except RecursionError:
@@ -73,8 +90,7 @@ class Inspected:
                 ) from None
             if tracer.refused is not None:
                 raise tracer.refused
-        program.finish(nest, splits)
-        return program
+        return program, result, tracer.holes
 
     def checked(self, spec: Any, kind: str, signature: Any) -> Any:
         """The same; what the user declared about the result must hold."""
@@ -103,7 +119,7 @@ def _arguments(program: Any, nest: Any) -> Any:
     number = int(nest)
     dtype, shape = program.describe(number)
     if dtype is None:
-        raise TraceRefused("the dtype is not known when the function is traced")
+        raise TraceRefused("the dtype is not known, or it is a dataset")
     if dtype == np.dtype(object):
         return TracedBytes(number, shape)
     if dtype.kind not in "biuf":
@@ -144,6 +160,29 @@ def _truth(value: Any) -> Traced:
     return ufunc("not_equal", truth, as_constant(np.zeros((), truth.dtype)))
 
 
+def check_cells(fn: Any) -> None:
+    """Refuses a function that captured values of the element around it."""
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            raise TraceRefused(f"reads {name} before it is set") from None
+        if _depends(value):
+            raise TraceRefused(f"captures {name}, which depends on the element")
+
+
+def _depends(value: Any) -> bool:
+    if isinstance(value, Traced):
+        return not value.is_constant
+    if isinstance(value, (list, tuple)):
+        return any(_depends(v) for v in value)
+    if isinstance(value, dict):
+        return any(_depends(v) for v in value.values())
+    return isinstance(value, (TracedBytes, TracedRagged)) or hasattr(
+        type(value), "__penstock_template__"
+    )
+
+
 def _leaves(value: Any, splits: list[list[int]]) -> Any:
     if isinstance(value, TracedRagged):
         splits.append([s._id for s in value.nested_row_splits])
@@ -168,6 +207,11 @@ def _leaves(value: Any, splits: list[list[int]]) -> Any:
         splits.append([])
         return array(value)._id
     raise TraceRefused(f"a result of type {type(value).__name__}")
+
+
+def leaves_of(value: Any, splits: list[list[int]]) -> Any:
+    """The numbers of a value's leaves, in its structure."""
+    return _leaves(value, splits)
 
 
 def decode_program(data: bytes) -> Any:
@@ -198,6 +242,12 @@ def compile_native(fn: Any, kind: str, spec: Any, signature: Any) -> Any:
     first data is there.
     """
     inspected = Inspected(fn)
+    if kind == "dataset":
+        if not _known(spec):
+            raise TraceRefused(
+                "the elements' spec is not known when the graph is built"
+            )
+        return inspected.template(spec, signature)
     if not _known(spec):
         return inspected
     return inspected.checked(spec, kind, signature)

@@ -292,6 +292,10 @@ class Sandbox:
             return _BUILTIN_IDS[id(value)]
         if id(value) in _MATH:
             return _plain_only(value, name)
+        if getattr(kind, "__penstock_dataset__", False):
+            from penstock._template import TemplateDataset
+
+            return TemplateDataset(value)
         if isinstance(value, type):
             return self._type(value, name)
         if isinstance(value, types.ModuleType):
@@ -321,6 +325,10 @@ class Sandbox:
             return TypeFunction(value)
         if issubclass(value, tuple) and hasattr(value, "_fields"):
             return value
+        if value.__dict__.get("__penstock_dataset__", False):
+            from penstock._template import TemplateSources
+
+            return TemplateSources()
         raise TraceRefused(f"calls {name}")
 
     def _container(self, value: Any, name: str) -> Any:

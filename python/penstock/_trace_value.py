@@ -40,6 +40,8 @@ class Tracer:
         self._previous: Tracer | None = None
         # Equal operations are computed once.
         self._known: dict[Any, int] = {}
+        # Sources of a template: (dataset, kind, options, arguments).
+        self.holes: list[Any] = []
 
     def __enter__(self) -> Tracer:
         self._previous = current_or_none()
@@ -110,8 +112,28 @@ class TracedBytes:
     def _no(self, *_: object) -> Any:
         refuse("computes with a string")
 
-    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __add__ = _no
-    __radd__ = __mul__ = __mod__ = __eq__ = __ne__ = __lt__ = __le__ = _no
+    def __getitem__(self, index: Any) -> Any:
+        from penstock._ops import native
+
+        if self.shape is None or len(self.shape) != 1 or type(index) is not int:
+            refuse("takes a part of strings; one of them by a constant index can be")
+        return native("strings.item", self, index=index)
+
+    def __eq__(self, other: Any) -> Any:
+        from penstock._ops import native
+
+        known = isinstance(other, (bytes, TracedBytes))
+        if self.shape is None or not known:
+            refuse("compares a string with anything but bytes")
+        return native("strings.equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        from penstock import _trace_numpy
+
+        return _trace_numpy.ufunc("logical_not", self == other)
+
+    __bool__ = __len__ = __iter__ = __contains__ = __add__ = _no
+    __radd__ = __mul__ = __mod__ = __lt__ = __le__ = _no
     __gt__ = __ge__ = __str__ = __repr__ = __format__ = __bytes__ = _no
     __hash__ = _no
 

@@ -2,6 +2,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "numpy_api.h"
+#include "template_function.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -101,6 +102,8 @@ nb::tuple describe_leaf(const LeafSpec& spec) {
         reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_OBJECT)));
   } else if (PyObject* found = numpy_dtype(spec.dtype)) {
     dtype = nb::borrow(found);
+  } else {
+    PyErr_Clear();  // unknown, or a nested dataset
   }
   nb::object shape = nb::none();
   if (spec.shape.has_rank()) {
@@ -407,6 +410,26 @@ void bind_expr(nb::module_& m) {
                      return steal_or_raise(
                          spec_to_python(self.program->output_spec()));
                    })
+      .def("nest_spec",
+           [](const PyProgram& self, nb::object nest) {
+             const Element element = element_of(nest);
+             std::vector<LeafSpec> leaves;
+             for (const Tensor& leaf : element.leaves()) {
+               leaves.push_back(self.program->spec(
+                   static_cast<std::int32_t>(leaf.value<std::int64_t>())));
+             }
+             return steal_or_raise(
+                 spec_to_python(Spec(element.structure(), std::move(leaves))));
+           })
+      .def_prop_ro("random",
+                   [](const PyProgram& self) {
+                     return self.program->random();
+                   })
+      .def("template",
+           [](const PyProgram& self, const Dataset& prototype,
+              nb::list sources) {
+             return make_template_function(self.program, prototype, sources);
+           })
       .def("fits", &fits)
       .def_prop_ro("fusion",
                    [](const PyProgram& self) {
@@ -431,6 +454,9 @@ void bind_expr(nb::module_& m) {
   m.def("late_function", &late_function, nb::arg("specialize"),
         nb::arg("fallback"), nb::arg("declared").none(), nb::arg("kind"),
         nb::arg("identity"));
+  m.def("template_hole", [](nb::object spec) {
+    return make_template_hole(value_or_raise(spec_from_python(spec.ptr())));
+  });
   m.def("set_numpy_loop", &set_numpy_loop);
   m.def("random_values", &random_values);
   m.def("call_native", &call_native, nb::arg("name"), nb::arg("args"),

@@ -1,0 +1,231 @@
+// Functions that give datasets, traced: templates of a graph.
+//
+// A template is the graph of one nested dataset in which some sources are
+// holes. For each element a program computes the arguments of these sources,
+// without the GIL; the nodes above them are made again around the operators
+// they already have, which are immutable and shared.
+#include "template_function.h"
+
+#include <map>
+
+#include "convert.h"
+#include "penstock/expr/evaluate.h"
+#include "penstock/file_io.h"
+
+namespace penstock::python {
+namespace {
+
+using I64 = std::int64_t;
+using Text = std::string;
+
+/// Stands for a source that depends on the element. It never runs.
+class Hole final : public Operator {
+ public:
+  explicit Hole(Spec spec) : spec_(std::move(spec)) {}
+  std::string_view op() const override { return "source"; }
+  std::string describe() const override { return "source(of the element)"; }
+  StatusOr<Spec> output_spec(std::span<const Spec>) const override {
+    return spec_;
+  }
+  Cardinality cardinality(std::span<const Cardinality>) const override {
+    return Cardinality::unknown();
+  }
+  void add_to(Fingerprint&) const override {}
+  std::vector<Part> lower() const override { return {}; }
+
+ private:
+  const Spec spec_;
+};
+
+using Factory = std::function<Dataset(const Element& argument)>;
+
+I64 number(const Element& argument, std::size_t i) {
+  return argument[i].value<I64>();
+}
+
+FileNames file_of(const Element& argument) {
+  return FileNames(Text(argument[0].str()));
+}
+
+Factory factory_of(const Text& kind, const nb::tuple& o) {
+  if (kind == "range") {
+    return [name = nb::cast<Text>(o[0])](const Element& a) {
+      if (a.size() == 1) return Dataset::range(0, number(a, 0), 1, name);
+      const I64 step = a.size() == 3 ? number(a, 2) : 1;
+      return Dataset::range(number(a, 0), number(a, 1), step, name);
+    };
+  }
+  if (kind == "from_tensors") {
+    return [name = nb::cast<Text>(o[0])](const Element& a) {
+      return Dataset::from_tensors(a, name);
+    };
+  }
+  if (kind == "from_tensor_slices") {
+    return [name = nb::cast<Text>(o[0])](const Element& a) {
+      return Dataset::from_tensor_slices(a, name);
+    };
+  }
+  if (kind == "tfrecord") {
+    TFRecordOptions options{.compression = nb::cast<Text>(o[0]),
+                            .num_parallel_reads = nb::cast<I64>(o[1]),
+                            .verify = nb::cast<bool>(o[2]),
+                            .max_record_bytes = nb::cast<I64>(o[3]),
+                            .name = nb::cast<Text>(o[4])};
+    return [options](const Element& a) {
+      return Dataset::tfrecord(file_of(a), options);
+    };
+  }
+  if (kind == "text_lines") {
+    TextLinesOptions options{.compression = nb::cast<Text>(o[0]),
+                             .num_parallel_reads = nb::cast<I64>(o[1]),
+                             .skip_lines = nb::cast<I64>(o[2]),
+                             .max_record_bytes = nb::cast<I64>(o[3]),
+                             .name = nb::cast<Text>(o[4])};
+    return [options](const Element& a) {
+      return Dataset::text_lines(file_of(a), options);
+    };
+  }
+  if (kind == "fixed_length_records") {
+    FixedLengthOptions options{.header_bytes = nb::cast<I64>(o[1]),
+                               .footer_bytes = nb::cast<I64>(o[2]),
+                               .compression = nb::cast<Text>(o[3]),
+                               .num_parallel_reads = nb::cast<I64>(o[4]),
+                               .name = nb::cast<Text>(o[5])};
+    return [options, size = nb::cast<I64>(o[0])](const Element& a) {
+      return Dataset::fixed_length_records(file_of(a), size, options);
+    };
+  }
+  throw Error(invalid_argument("there is no template of ", kind));
+}
+
+class TemplateFunction final : public DatasetFunction {
+ public:
+  struct Source {
+    NodeRef hole;
+    Text kind;
+    Factory make;
+  };
+
+  TemplateFunction(expr::ProgramRef program, NodeRef top,
+                   std::vector<Source> sources)
+      : program_(std::move(program)),
+        top_(std::move(top)),
+        sources_(std::move(sources)) {
+    std::map<const Node*, int> numbers;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      numbers[sources_[i].hole.get()] = static_cast<int>(i);
+    }
+    result_ = add(top_, numbers);
+    Fingerprint fp;
+    fp.add(program_->fingerprint());
+    fp.add(top_->fingerprint());
+    for (const Source& source : sources_) fp.add(source.kind);
+    identity_ = "template:" + fp.hex();
+  }
+
+  StatusOr<Spec> output_spec(const Spec&) const override { return top_->spec; }
+  std::string identity() const override { return identity_; }
+
+  StatusOr<NodeRef> call(const Element& element) const override {
+    if (result_ < 0) return top_;  // the same for every element
+    PS_RETURN_IF_ERROR(program_->input_spec().check(element));
+    expr::Rows rows;
+    rows.count = 1;
+    rows.batched = false;
+    rows.inputs = {element.leaves().data(), element.leaves().size()};
+    std::vector<Tensor> outputs;
+    expr::RowErrors errors;
+    PS_RETURN_IF_ERROR(expr::evaluate(*program_, rows, outputs, errors));
+    if (!errors.empty()) return errors[0].second;
+    absl::InlinedVector<NodeRef, 4> made;
+    const Structure& arguments = *program_->output_spec().structure();
+    auto leaf = outputs.begin();
+    try {
+      for (std::size_t i = 0; i < sources_.size(); ++i) {
+        const Structure* structure = arguments.children()[i];
+        const auto end =
+            leaf + static_cast<std::ptrdiff_t>(structure->num_leaves());
+        made.push_back(sources_[i]
+                           .make(Element(structure, Element::Leaves(leaf, end)))
+                           .node());
+        leaf = end;
+      }
+    } catch (const Error& error) {
+      return error.status();
+    }
+    for (const Step& step : steps_) {
+      std::vector<NodeRef> inputs;
+      for (const Input& input : step.inputs) {
+        inputs.push_back(input.made < 0
+                             ? input.fixed
+                             : made[static_cast<std::size_t>(input.made)]);
+      }
+      PS_ASSIGN_OR_RETURN(
+          NodeRef node,
+          Node::make(step.node->op, std::move(inputs), step.node->name));
+      made.push_back(std::move(node));
+    }
+    return made[static_cast<std::size_t>(result_)];
+  }
+
+ private:
+  struct Input {
+    int made = -1;  // number of a node that is made for each element, or
+    NodeRef fixed;
+  };
+  struct Step {
+    NodeRef node;
+    std::vector<Input> inputs;
+  };
+
+  /// The number of `node` among those made for each element; -1: it is fixed.
+  int add(const NodeRef& node, std::map<const Node*, int>& numbers) {
+    const auto known = numbers.find(node.get());
+    if (known != numbers.end()) return known->second;
+    Step step{node, {}};
+    bool open = false;
+    for (const NodeRef& input : node->inputs) {
+      const int number = add(input, numbers);
+      open = open || number >= 0;
+      step.inputs.push_back({number, input});
+    }
+    if (!open) return numbers[node.get()] = -1;
+    steps_.push_back(std::move(step));
+    return numbers[node.get()] =
+               static_cast<int>(sources_.size() + steps_.size()) - 1;
+  }
+
+  const expr::ProgramRef program_;
+  const NodeRef top_;
+  const std::vector<Source> sources_;
+  std::vector<Step> steps_;
+  int result_ = -1;
+  std::string identity_;
+};
+
+}  // namespace
+
+Dataset make_template_hole(Spec spec) {
+  NodeRef node = value_or_raise(
+      Node::make(std::make_shared<Hole>(std::move(spec)), {}, ""));
+  return Dataset::of(
+      Tensor::object(make_ref<DatasetObject>(std::move(node))));
+}
+
+DatasetFunctionHandle make_template_function(expr::ProgramRef program,
+                                             const Dataset& prototype,
+                                             const nb::list& sources) {
+  std::vector<TemplateFunction::Source> made;
+  for (nb::handle item : sources) {
+    const auto source = nb::cast<nb::tuple>(item);
+    auto kind = nb::cast<Text>(source[1]);
+    Factory factory = factory_of(kind, nb::cast<nb::tuple>(source[2]));
+    made.push_back({nb::cast<const Dataset&>(source[0]).node(),
+                    std::move(kind), std::move(factory)});
+  }
+  return {std::make_shared<TemplateFunction>(
+              std::move(program), prototype.node(), std::move(made)),
+          nullptr, "native"};
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,178 @@
+"""Functions of flat_map and interleave that run as templates, without the GIL."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+
+def texts(tmp_path, count=3):
+    names = []
+    for i in range(count):
+        path = tmp_path / f"{i}.txt"
+        path.write_text("".join(f"{i}-{k}\n" for k in range(i + 2)))
+        names.append(str(path))
+    return names
+
+
+def records(tmp_path, count=3):
+    names = []
+    for i in range(count):
+        names.append(str(tmp_path / f"{i}.tfrecord"))
+        with ps.io.TFRecordWriter(names[-1]) as writer:
+            for k in range(i + 2):
+                writer.write(ps.io.serialize_example({"v": 10 * i + k}))
+    return names
+
+
+def runs_as_template(ds):
+    text = ds.explain()
+    return "native (a template" in text
+
+
+RANGES = {
+    "range": lambda n: ps.Dataset.range(n),
+    "two ends": lambda n: ps.Dataset.range(n, n + 3),
+    "step": lambda n: ps.Dataset.range(10, n, -2),
+    "constant": lambda n: ps.Dataset.range(3),
+    "chain": lambda n: ps.Dataset.range(n).map(lambda x: x * 2).batch(2),
+    "filter": lambda n: ps.Dataset.range(n).filter(lambda x: x % 2 == 0).repeat(2),
+    "tensors": lambda n: ps.Dataset.from_tensors((n, n * 0.5)).repeat(2),
+    "dict": lambda n: ps.Dataset.from_tensors({"a": n, "b": ps.stack([n, n])}),
+    "slices": lambda n: ps.Dataset.from_tensor_slices(ps.stack([n, n + 1])),
+    "zip": lambda n: ps.Dataset.zip(ps.Dataset.range(n), ps.Dataset.range(5)),
+    "both": lambda n: ps.Dataset.range(n).concatenate(ps.Dataset.range(2)),
+    "enumerate": lambda n: ps.Dataset.range(n).enumerate().skip(1),
+    "shuffle": lambda n: ps.Dataset.range(n).shuffle(4, seed=3),
+}
+
+
+def plain(value):
+    if isinstance(value, tuple):
+        return tuple(plain(v) for v in value)
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    return np.asarray(value).tolist()
+
+
+def by_python(fn):
+    """The same function where tracing cannot follow."""
+
+    def call(n):
+        print(end="")
+        return fn(n)
+
+    return call
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_templates_give_what_python_gives(name):
+    fn = RANGES[name]
+    source = ps.Dataset.range(6)
+    for method in ("flat_map", "interleave"):
+        ds = getattr(source, method)(fn)
+        assert runs_as_template(ds), ds.explain()
+        slow = getattr(source, method)(by_python(fn))
+        assert not runs_as_template(slow)
+        assert [plain(x) for x in ds] == [plain(x) for x in slow]
+
+
+def test_the_spec_is_known_when_the_graph_is_built():
+    ds = ps.Dataset.range(6).flat_map(RANGES["chain"])
+    assert ds.element_spec == ps.TensorSpec((None,), ps.int64)
+    ds = ds.map(lambda x: x.sum(), executor="native")
+    assert [int(x) for x in ds] == [0, 2, 2, 4, 2, 10, 2, 10, 8]
+
+
+def test_files_are_opened_natively(tmp_path):
+    names = ps.Dataset.from_list(records(tmp_path))
+    features = {"v": ps.io.FixedLenFeature([], ps.int64)}
+
+    def read(name):
+        ds = ps.Dataset.tfrecord(name)
+        return ds.map(lambda r: ps.io.parse_single_example(r, features)["v"])
+
+    ds = names.interleave(read, cycle_length=2)
+    assert runs_as_template(ds)
+    got = [int(x) for x in ds]
+    assert got[:4] == [0, 10, 1, 11] and sorted(got[4:]) == [12, 20, 21, 22, 23]
+    assert got == [int(x) for x in names.interleave(by_python(read), cycle_length=2)]
+    short = names.interleave(lambda f: ps.Dataset.tfrecord(f), cycle_length=1)
+    assert runs_as_template(short) and len(short.to_list()) == 9
+
+
+def test_lines_and_fixed_records(tmp_path):
+    names = ps.Dataset.from_list(texts(tmp_path))
+    ds = names.flat_map(lambda f: ps.Dataset.text_lines(f, skip_lines=1))
+    assert runs_as_template(ds)
+    assert ds.to_list() == [b"0-1", b"1-1", b"1-2", b"2-1", b"2-2", b"2-3"]
+    ds = names.flat_map(lambda f: ps.Dataset.fixed_length_records(f, 4).take(1))
+    assert runs_as_template(ds)
+    assert ds.to_list() == [b"0-0\n", b"1-0\n", b"2-0\n"]
+
+
+def test_errors_are_those_of_their_elements(tmp_path):
+    names = [*texts(tmp_path, 1), str(tmp_path / "missing"), *texts(tmp_path, 1)]
+    ds = ps.Dataset.from_list(names).flat_map(lambda f: ps.Dataset.text_lines(f))
+    assert runs_as_template(ds)
+    it = iter(ds)
+    assert [next(it), next(it)] == [b"0-0", b"0-1"]
+    with pytest.raises(ps.NotFoundError, match="missing"):
+        next(it)
+    assert list(it) == [b"0-0", b"0-1"]
+    steps = ps.Dataset.range(3).flat_map(lambda n: ps.Dataset.range(0, 4, n - 1))
+    it = iter(steps)
+    with pytest.raises(ps.InvalidArgumentError, match="step"):
+        for _ in it:
+            pass
+
+
+def test_states_resume_inside_a_nested_dataset():
+    ds = ps.Dataset.range(5).interleave(RANGES["chain"], cycle_length=2)
+    whole = [plain(x) for x in ds]
+    for stop in range(len(whole)):
+        it = ds.iterator()
+        for _ in range(stop):
+            next(it)
+        rest = ds.iterator(state=it.state_dict())
+        assert [plain(x) for x in rest] == whole[stop:]
+
+
+@pytest.mark.parametrize(
+    ("fn", "reason"),
+    [
+        (lambda n: ps.Dataset.range(3).take(n), "take has an argument that depends"),
+        (lambda n: ps.Dataset.range(3).map(lambda i: i + n), "captures n"),
+        (lambda n: ps.Dataset.from_list([1, 2]), "from_list, which no template has"),
+        (lambda n: ps.Dataset.text_lines("x.txt"), "whose name is not the element's"),
+        (lambda n: ps.Dataset.range(n / 2), "whole numbers"),
+        (lambda n: ps.Dataset.range(3).cache(), "cache of a dataset"),
+        (lambda n: n, "not a dataset"),
+    ],
+)
+def test_what_no_template_has_is_called_by_python(fn, reason):
+    ds = ps.Dataset.range(3).flat_map(fn)
+    assert not runs_as_template(ds)
+    assert reason in ds.explain()
+
+
+def test_functions_that_capture_the_element_still_work():
+    ds = ps.Dataset.range(3).flat_map(
+        lambda n: ps.Dataset.range(2).map(lambda i: i + 10 * n)
+    )
+    assert [int(x) for x in ds] == [0, 1, 10, 11, 20, 21]
+
+
+def test_maps_do_not_make_templates():
+    ds = ps.Dataset.range(3)
+    with pytest.raises(ps.InvalidArgumentError, match="TemplateDataset|no native"):
+        ds.map(lambda n: ps.Dataset.range(n), executor="native")
+
+
+def test_a_captured_dataset_is_part_of_the_template():
+    other = ps.Dataset.range(2)
+    ds = ps.Dataset.range(2).flat_map(lambda n: other.repeat(2))
+    assert runs_as_template(ds)
+    assert [int(x) for x in ds] == [0, 1] * 4
