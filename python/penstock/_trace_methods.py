@@ -382,8 +382,9 @@ def mean(
     x = strong(x)
     axes = _axes(x, axis)
     if x.is_constant:
+        numpy_mean: Any = np.mean
         return constant_call(
-            lambda a: np.mean(a, axis=axes, dtype=dtype, keepdims=keepdims), [x]
+            lambda a: numpy_mean(a, axis=axes, dtype=dtype, keepdims=keepdims), [x]
         )
     if dtype is not None:
         refuse("mean with a dtype")

@@ -33,6 +33,7 @@ class NativeFunction final : public Function {
  public:
   explicit NativeFunction(ProgramRef program)
       : identity_("native:" + program->fingerprint()),
+        written_(program),
         program_(expr::fuse_images(std::move(program)).program),
         single_rows_(expr::needs_single_rows(*program_)) {}
 
@@ -84,6 +85,7 @@ class NativeFunction final : public Function {
   }
   std::string identity() const override { return identity_; }
   bool user_code() const override { return program_->blocking(); }
+  const ProgramRef& written() const { return written_; }
 
  private:
   Status apply_whole(const Block& in, CallContext& context,
@@ -128,7 +130,8 @@ class NativeFunction final : public Function {
     return absl::OkStatus();
   }
 
-  const std::string identity_;  // of the program as it was traced
+  const std::string identity_;
+  const ProgramRef written_;  // of the program as it was traced
   const ProgramRef program_;
   const bool single_rows_;
 };
@@ -228,6 +231,11 @@ class LateNativeFunction final : public Function {
 
 FunctionRef make_native_function(ProgramRef program) {
   return std::make_shared<NativeFunction>(std::move(program));
+}
+
+ProgramRef program_of(const Function& function) {
+  const auto* native = dynamic_cast<const NativeFunction*>(&function);
+  return native != nullptr ? native->written() : nullptr;
 }
 
 FunctionRef make_late_native_function(Specializer specialize,

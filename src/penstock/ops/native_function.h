@@ -16,6 +16,8 @@
 namespace penstock::ops {
 
 FunctionRef make_native_function(expr::ProgramRef program);
+/// The program that `function` was made of; null if it is no such function.
+expr::ProgramRef program_of(const Function& function);
 
 /// What a function becomes once the elements are known: a native program, or
 /// null where it cannot be one for elements of this spec.

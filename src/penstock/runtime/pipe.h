@@ -135,6 +135,7 @@ class SegmentPipe final : public Pipe {
   bool input_ordered = true;  // items of the input may be joined
   bool user_code = false;
   int filters = 0;               // transforms that are not one to one
+  std::vector<std::string> notes;  // rewrites, for explain()
   std::int64_t next_index = 0;
   std::int64_t end_index = 0;
   bool from_index = false;

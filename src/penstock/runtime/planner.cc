@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "penstock/ops/on_error/on_error.h"
+#include "penstock/ops/unused_work.h"
 #include "penstock/runtime/pipe.h"
 
 namespace penstock {
@@ -168,6 +169,13 @@ SegmentPipe* Planner::open_segment() {
 
 Status Planner::close_segment() {
   if (!segment_) return absl::OkStatus();
+  std::vector<std::shared_ptr<const Transform>*> transforms;
+  for (auto& link : segment_->links) transforms.push_back(&link.transform);
+  for (auto& [i, leaves] : ops::drop_unused_work(transforms)) {
+    segment_->notes.push_back(
+        absl::StrCat(segment_->links[i].stage->label, " does not compute ",
+                     leaves, ": nothing reads it"));
+  }
   below_ = std::move(segment_);
   below_is_sequencer_ = false;
   return absl::OkStatus();

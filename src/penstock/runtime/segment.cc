@@ -627,6 +627,9 @@ void SegmentPipe::explain(std::string& text, const std::string& indent) const {
     absl::StrAppend(&text, " at most ", out.limit, " ahead");
   }
   absl::StrAppend(&text, "\n");
+  for (const std::string& note : notes) {
+    absl::StrAppend(&text, indent, "  ", note, "\n");
+  }
 }
 
 void SegmentPipe::for_each_segment(

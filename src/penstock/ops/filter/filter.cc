@@ -125,6 +125,10 @@ class Filter final : public TransformOp, public OwnErrorPolicy {
   const ErrorPolicy& error_policy() const override {
     return options_.on_error;
   }
+  const FunctionRef& function() const { return fn_; }
+  std::shared_ptr<const Transform> with(FunctionRef fn) const {
+    return std::make_shared<Filter>(std::move(fn), options_, cap_);
+  }
 
  private:
   FunctionRef fn_;
@@ -141,6 +145,21 @@ StatusOr<std::shared_ptr<const Operator>> make_filter(FunctionRef predicate,
   PS_RETURN_IF_ERROR(check_policy("filter", options.on_error));
   return std::make_shared<Filter>(std::move(predicate), std::move(options),
                                   cap);
+}
+
+FunctionRef filter_function(const Transform& transform) {
+  const auto* found = dynamic_cast<const Filter*>(&transform);
+  if (found == nullptr) return nullptr;
+  const ErrorPolicy::Kind kind = found->error_policy().kind;
+  return kind == ErrorPolicy::Kind::kSkip ||
+                 kind == ErrorPolicy::Kind::kReplace
+             ? nullptr
+             : found->function();
+}
+
+std::shared_ptr<const Transform> with_filter_function(
+    const Transform& filter, FunctionRef function) {
+  return dynamic_cast<const Filter&>(filter).with(std::move(function));
 }
 
 }  // namespace penstock::ops

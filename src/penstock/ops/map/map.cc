@@ -76,6 +76,11 @@ class Map final : public TransformOp, public OwnErrorPolicy {
     return options_.on_error;
   }
 
+  const FunctionRef& function() const { return fn_; }
+  std::shared_ptr<const Transform> with(FunctionRef fn) const {
+    return std::make_shared<Map>(std::move(fn), options_, cap_);
+  }
+
  private:
   bool skips_errors() const {
     return options_.on_error.kind == ErrorPolicy::Kind::kSkip;
@@ -109,6 +114,21 @@ StatusOr<std::shared_ptr<const Operator>> make_map(FunctionRef fn,
                       parallel_cap("map", options.num_parallel_calls));
   PS_RETURN_IF_ERROR(check_policy("map", options.on_error));
   return std::make_shared<Map>(std::move(fn), std::move(options), cap);
+}
+
+FunctionRef map_function(const Transform& transform) {
+  const auto* found = dynamic_cast<const Map*>(&transform);
+  if (found == nullptr) return nullptr;
+  const ErrorPolicy::Kind kind = found->error_policy().kind;
+  return kind == ErrorPolicy::Kind::kSkip ||
+                 kind == ErrorPolicy::Kind::kReplace
+             ? nullptr
+             : found->function();
+}
+
+std::shared_ptr<const Transform> with_map_function(
+    const Transform& map, FunctionRef function) {
+  return dynamic_cast<const Map&>(map).with(std::move(function));
 }
 
 }  // namespace penstock::ops

@@ -1,0 +1,177 @@
+#include "penstock/expr/prune.h"
+
+namespace penstock::expr {
+namespace {
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+bool has_ragged(const Structure& s) {
+  if (s.kind() == Structure::Kind::kRagged) return true;
+  for (const Structure* child : s.children()) {
+    if (has_ragged(*child)) return true;
+  }
+  return false;
+}
+
+bool fully_known(const Node& node) {
+  for (const LeafSpec& spec : node.specs) {
+    if (!spec.shape.fully_known()) return false;
+  }
+  return true;
+}
+
+/// Whatever the element: this operation gives a value.
+bool cannot_fail(const Program& program, const Node& node) {
+  switch (op_class(node.op)) {
+    case OpClass::kInput:
+    case OpClass::kConst:
+    case OpClass::kUnary:
+    case OpClass::kMath:
+    case OpClass::kTest:
+      return true;
+    case OpClass::kCast:
+      return dtype_is_dense(program.spec(node.inputs[0]).dtype);
+    case OpClass::kBinary:
+    case OpClass::kMath2:
+    case OpClass::kCompare:
+    case OpClass::kChoose: {
+      // Shapes that are not known may turn out not to fit.
+      for (const std::int32_t input : node.inputs) {
+        if (!fully_known(program.nodes()[at(input)])) return false;
+      }
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+/// Nodes that `outputs` depend on.
+std::vector<bool> reached(const Program& program,
+                          const std::vector<std::int32_t>& outputs) {
+  std::vector<bool> found(program.nodes().size());
+  for (const std::int32_t output : outputs) found[at(output)] = true;
+  for (std::size_t i = program.nodes().size(); i-- > 0;) {
+    if (!found[i]) continue;
+    for (const std::int32_t input : program.nodes()[i].inputs) {
+      found[at(input)] = true;
+    }
+  }
+  return found;
+}
+
+const Structure* tuple_of(std::size_t leaves) {
+  return Structure::tuple(
+      std::vector<const Structure*>(leaves, Structure::leaf()));
+}
+
+/// The nodes of `from` that are `wanted` and not inputs, appended to `to`;
+/// `place` says where each node is there.
+Status append(const Program& from, const std::vector<bool>& wanted,
+              std::vector<std::int32_t>& place, Program& to) {
+  for (std::size_t i = 0; i < from.nodes().size(); ++i) {
+    const Node& node = from.nodes()[i];
+    if (!wanted[i] || node.op == Op::kInput) continue;
+    if (node.op == Op::kConst) {
+      PS_ASSIGN_OR_RETURN(place[i], to.add_constant(node.constant));
+      continue;
+    }
+    std::vector<std::int32_t> inputs;
+    for (const std::int32_t input : node.inputs) {
+      inputs.push_back(place[at(input)]);
+    }
+    PS_ASSIGN_OR_RETURN(
+        place[i], to.add(node.op, inputs,
+                         {node.ints, node.dtype, node.keepdims, node.name,
+                          node.attributes}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<bool> leaves_read(const Program& program) {
+  std::vector<bool> read(program.input_spec().leaves().size());
+  if (has_ragged(*program.input_spec().structure())) {
+    read.assign(read.size(), true);
+    return read;
+  }
+  const auto use = [&](std::int32_t i) {
+    const Node& node = program.nodes()[at(i)];
+    if (node.op == Op::kInput) {
+      read[static_cast<std::size_t>(node.ints[0])] = true;
+    }
+  };
+  for (const Node& node : program.nodes()) {
+    for (const std::int32_t input : node.inputs) use(input);
+  }
+  for (const std::int32_t output : program.outputs()) use(output);
+  return read;
+}
+
+std::vector<bool> leaves_needed(const Program& program,
+                                const std::vector<bool>& read) {
+  std::vector<bool> needed(program.outputs().size(), true);
+  // Random calls are numbered: leaving one out would change the others.
+  if (program.random() || read.size() != needed.size() ||
+      has_ragged(*program.output_spec().structure())) {
+    return needed;
+  }
+  std::vector<std::int32_t> kept;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i]) kept.push_back(program.outputs()[i]);
+  }
+  const std::vector<bool> alive = reached(program, kept);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i]) continue;
+    const std::vector<bool> own = reached(program, {program.outputs()[i]});
+    bool safe = true;
+    for (std::size_t k = 0; k < own.size() && safe; ++k) {
+      safe = !own[k] || alive[k] || cannot_fail(program, program.nodes()[k]);
+    }
+    needed[i] = !safe;
+  }
+  return needed;
+}
+
+StatusOr<Program> give_only(const Program& program,
+                            const std::vector<bool>& kept) {
+  std::vector<std::int32_t> outputs;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) outputs.push_back(program.outputs()[i]);
+  }
+  PS_ASSIGN_OR_RETURN(Program out, Program::make(program.input_spec()));
+  std::vector<std::int32_t> place(program.nodes().size());
+  for (std::size_t i = 0; i < program.input_spec().leaves().size(); ++i) {
+    place[i] = static_cast<std::int32_t>(i);
+  }
+  PS_RETURN_IF_ERROR(append(program, reached(program, outputs), place, out));
+  for (std::int32_t& output : outputs) output = place[at(output)];
+  const Structure* structure = tuple_of(outputs.size());
+  PS_RETURN_IF_ERROR(out.set_result(structure, std::move(outputs)));
+  return out;
+}
+
+StatusOr<Program> take_only(const Program& program,
+                            const std::vector<bool>& kept) {
+  std::vector<LeafSpec> leaves;
+  std::vector<std::int32_t> place(program.nodes().size());
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) continue;
+    place[i] = static_cast<std::int32_t>(leaves.size());
+    leaves.push_back(program.input_spec().leaves()[i]);
+  }
+  const Structure* structure = tuple_of(leaves.size());
+  PS_ASSIGN_OR_RETURN(Program out,
+                      Program::make(Spec(structure, std::move(leaves))));
+  PS_RETURN_IF_ERROR(append(program,
+                            std::vector<bool>(program.nodes().size(), true),
+                            place, out));
+  std::vector<std::int32_t> outputs = program.outputs();
+  for (std::int32_t& output : outputs) output = place[at(output)];
+  PS_RETURN_IF_ERROR(
+      out.set_result(program.output_spec().structure(), std::move(outputs)));
+  return out;
+}
+
+}  // namespace penstock::expr
