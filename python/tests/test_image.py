@@ -297,6 +297,58 @@ def test_explain_says_what_was_fused_and_what_was_not():
     assert "adjust_gamma runs by itself" in files.map(alone).explain()
 
 
+def test_maps_behind_each_other_are_fused_too():
+    joined = 0
+    for steps in chains(60):
+        ds = ps.Dataset.from_tensor_slices(np.array(JPEGS, object))
+        ds = ds.map(lambda file: ps.image.decode_jpeg(file, channels=3))
+        apart = ds.prefetch(2)
+        for step in steps:
+            ds = ds.map(lambda x, step=step: step(x), executor="native")
+            # A bound between two maps keeps them apart.
+            apart = apart.map(lambda x, step=step: step(x), executor="native")
+            apart = apart.prefetch(2)
+        options = ps.Options(seed=3)
+        joined += "map#1 and map#2" in ds.explain()
+        assert "map#1 and" not in apart.explain()
+        random = "random" in str([s.__code__.co_names for s in steps])
+        if random:
+            continue  # stages have other numbers, and so other random values
+        it = iter(ds.with_options(options))
+        got = list(it)
+        for a, b in zip(got, apart.with_options(options), strict=True):
+            same(a, b)
+        stages = it.stats().stages
+        assert all(s["elements"] == len(JPEGS) for s in stages if "map" in s["stage"])
+    assert joined > 20
+
+
+def test_random_maps_keep_their_values_when_they_are_fused():
+    def crop(x):
+        return ps.image.random_resized_crop(x, (16, 16))
+
+    def decode(file):
+        return ps.image.decode_jpeg(file, channels=3)
+
+    files = ps.Dataset.from_tensor_slices(np.array(JPEGS, object))
+    options = ps.Options(seed=5)
+    fused = files.map(decode).map(crop).with_options(options)
+    single = files.map(decode, executor="thread").map(crop).with_options(options)
+    assert "map#1 and map#2" in fused.explain()
+    assert "map#1 and map#2" not in single.explain()
+    for a, b in zip(fused, single, strict=True):
+        same(a, b)
+
+
+def test_an_error_of_fused_maps_names_the_one_that_decodes():
+    files = ps.Dataset.from_tensor_slices(np.array([JPEGS[0][:200]], object))
+    ds = files.map(ps.image.decode_jpeg, name="decode").map(
+        lambda x: ps.image.resize(x, (8, 8))
+    )
+    with pytest.raises(ps.Error, match="map#1:decode: element 0: image.decode"):
+        ds.to_list()
+
+
 def test_scaled_decoding_is_only_done_when_allowed():
     file = ps.image.encode_jpeg(photo(256, 320), quality=95)
 

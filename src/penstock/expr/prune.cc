@@ -65,10 +65,10 @@ const Structure* tuple_of(std::size_t leaves) {
       std::vector<const Structure*>(leaves, Structure::leaf()));
 }
 
-/// The nodes of `from` that are `wanted` and not inputs, appended to `to`;
-/// `place` says where each node is there.
-Status append(const Program& from, const std::vector<bool>& wanted,
-              std::vector<std::int32_t>& place, Program& to) {
+}  // namespace
+
+Status append_nodes(const Program& from, const std::vector<bool>& wanted,
+                    std::vector<std::int32_t>& place, Program& to) {
   for (std::size_t i = 0; i < from.nodes().size(); ++i) {
     const Node& node = from.nodes()[i];
     if (!wanted[i] || node.op == Op::kInput) continue;
@@ -87,8 +87,6 @@ Status append(const Program& from, const std::vector<bool>& wanted,
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 std::vector<bool> leaves_read(const Program& program) {
   std::vector<bool> read(program.input_spec().leaves().size());
@@ -145,7 +143,8 @@ StatusOr<Program> give_only(const Program& program,
   for (std::size_t i = 0; i < program.input_spec().leaves().size(); ++i) {
     place[i] = static_cast<std::int32_t>(i);
   }
-  PS_RETURN_IF_ERROR(append(program, reached(program, outputs), place, out));
+  PS_RETURN_IF_ERROR(
+      append_nodes(program, reached(program, outputs), place, out));
   for (std::int32_t& output : outputs) output = place[at(output)];
   const Structure* structure = tuple_of(outputs.size());
   PS_RETURN_IF_ERROR(out.set_result(structure, std::move(outputs)));
@@ -164,9 +163,8 @@ StatusOr<Program> take_only(const Program& program,
   const Structure* structure = tuple_of(leaves.size());
   PS_ASSIGN_OR_RETURN(Program out,
                       Program::make(Spec(structure, std::move(leaves))));
-  PS_RETURN_IF_ERROR(append(program,
-                            std::vector<bool>(program.nodes().size(), true),
-                            place, out));
+  PS_RETURN_IF_ERROR(append_nodes(
+      program, std::vector<bool>(program.nodes().size(), true), place, out));
   std::vector<std::int32_t> outputs = program.outputs();
   for (std::int32_t& output : outputs) output = place[at(output)];
   PS_RETURN_IF_ERROR(

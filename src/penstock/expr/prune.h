@@ -28,4 +28,9 @@ StatusOr<Program> give_only(const Program& program,
 StatusOr<Program> take_only(const Program& program,
                             const std::vector<bool>& kept);
 
+/// The nodes of `from` that are `wanted` and not inputs, appended to `to`.
+/// `place` says where each node is there: of inputs before, of the others then.
+Status append_nodes(const Program& from, const std::vector<bool>& wanted,
+                    std::vector<std::int32_t>& place, Program& to);
+
 }  // namespace penstock::expr

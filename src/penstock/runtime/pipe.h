@@ -103,6 +103,7 @@ class SegmentPipe final : public Pipe {
     TransformTraits traits;
     Stage* stage;
     bool last = true;  // of the parts of its stage: its rows are counted
+    std::vector<Stage*> joined;  // stages whose work it does besides
   };
 
   explicit SegmentPipe(Run& run) : Pipe(run) {}

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/ops/joined_maps.h"
 #include "penstock/ops/on_error/on_error.h"
 #include "penstock/ops/unused_work.h"
 #include "penstock/runtime/pipe.h"
@@ -123,6 +124,7 @@ class Planner {
   Status restore_index(IndexChain& chain, const Mark& mark,
                        std::int64_t& next) const;
   SegmentPipe* open_segment();
+  void join_maps();
   Status close_segment();
   Status add_sequencer(const PlannedPart& at, std::int64_t limit);
 
@@ -167,8 +169,37 @@ SegmentPipe* Planner::open_segment() {
   return segment_.get();
 }
 
+// Maps on pictures become one where that saves work.
+void Planner::join_maps() {
+  auto& links = segment_->links;
+  for (std::size_t i = 1; i < links.size();) {
+    SegmentPipe::Link& first = links[i - 1];
+    SegmentPipe::Link& second = links[i];
+    ops::JoinedMaps joined =
+        first.traits.max_parallel == 0 && second.traits.max_parallel == 0
+            ? ops::join_maps(*first.transform, *second.transform)
+            : ops::JoinedMaps();
+    if (!joined.transform) {
+      ++i;
+      continue;
+    }
+    segment_->notes.push_back(absl::StrCat(first.stage->label, " and ",
+                                           second.stage->label, ": ",
+                                           joined.note));
+    // Its time and its errors are those of the first, which decodes.
+    if (joined.random) std::swap(first.stage, second.stage);
+    first.joined.push_back(second.stage);
+    first.joined.insert(first.joined.end(), second.joined.begin(),
+                        second.joined.end());
+    first.traits = joined.transform->traits();
+    first.transform = std::move(joined.transform);
+    links.erase(links.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 Status Planner::close_segment() {
   if (!segment_) return absl::OkStatus();
+  join_maps();
   std::vector<std::shared_ptr<const Transform>*> transforms;
   for (auto& link : segment_->links) transforms.push_back(&link.transform);
   for (auto& [i, leaves] : ops::drop_unused_work(transforms)) {

@@ -555,6 +555,9 @@ void SegmentPipe::complete(Work& work) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     StageStats& stats = links[i].stage->stats;
     if (links[i].last) stats.elements += work.rows_out[i];
+    for (Stage* stage : links[i].joined) {
+      stage->stats.elements += work.rows_out[i];
+    }
     ++stats.blocks;
     stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
   }
