@@ -207,9 +207,9 @@ class Report:
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """One self-contained page."""
-        from penstock import _html  # type: ignore[attr-defined,unused-ignore]
+        from penstock._html import write_report
 
-        _html.write_report(self, path)
+        write_report(self, path)
 
     def __str__(self) -> str:
         lines = [self.verdict]
