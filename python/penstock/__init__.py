@@ -15,7 +15,8 @@ import pickle as _pickle
 
 import numpy as _np
 
-from penstock import _dataset, _dtypes, _errors, _penstock, image, io, random, strings
+from penstock import _dataset, _dtypes, _errors, _penstock, _top
+from penstock import image, io, random, strings
 from penstock._dataset import Dataset
 from penstock._dtypes import (
     DType,
@@ -195,3 +196,4 @@ _penstock.set_types(
 # After non-daemon threads have ended and before the interpreter is torn down:
 # the engine's threads stop using it.
 _atexit.register(_penstock.shutdown)
+_top.start()
