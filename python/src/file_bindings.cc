@@ -9,6 +9,7 @@
 
 #include "penstock/file_io.h"
 #include "penstock/io/glob.h"
+#include "penstock/io/http.h"
 
 namespace penstock::python {
 namespace {
@@ -215,6 +216,15 @@ void bind_files(nb::module_& m) {
   m.def("write_tfrecord", &write_tfrecord, nb::arg("dataset"), nb::arg("path"),
         nb::arg("shards"), nb::arg("compression"), nb::arg("level"),
         nb::arg("index"), nb::arg("progress").none());
+  m.def(
+      "set_http_options",
+      [](double connect_timeout, double stall_timeout, int retries,
+         double backoff, std::vector<Text> headers, Text ca_file) {
+        set_http_options({connect_timeout, stall_timeout, retries, backoff,
+                          std::move(headers), std::move(ca_file)});
+      },
+      nb::arg("connect_timeout"), nb::arg("stall_timeout"), nb::arg("retries"),
+      nb::arg("backoff"), nb::arg("headers"), nb::arg("ca_file"));
   m.def("class_names", [](const Text& root) {
     const nb::gil_scoped_release release;
     return io::class_names(root);

@@ -26,6 +26,7 @@ from penstock.io._files import (
     write_file,
     write_tfrecord,
 )
+from penstock.io._http import set_http_options
 from penstock.io._records import (
     decode_csv,
     decode_raw,
@@ -54,6 +55,7 @@ __all__ = [
     "read_file",
     "serialize_example",
     "serialize_tensor",
+    "set_http_options",
     "write_file",
     "write_tfrecord",
 ]

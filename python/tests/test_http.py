@@ -1,0 +1,87 @@
+"""Files of the net, read from Python; faults are tested in io/http_test.cc."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import ssl
+import subprocess
+import threading
+
+import pytest
+
+import penstock as ps
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Python's own server: it knows no ranges."""
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def site(tmp_path):
+    for i in range(3):
+        with ps.io.TFRecordWriter(tmp_path / f"{i}.tfrecord") as writer:
+            for k in range(4):
+                writer.write(f"{i}.{k}")
+    (tmp_path / "words.txt").write_text("one\ntwo\n")
+    handler = functools.partial(Quiet, directory=str(tmp_path))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    ps.io.set_http_options()
+
+
+def url(server, path, scheme="http"):
+    return f"{scheme}://127.0.0.1:{server.server_address[1]}/{path}"
+
+
+def test_names_of_the_net_are_names_of_files(site):
+    files = [url(site, f"{i}.tfrecord") for i in range(3)]
+    assert ps.Dataset.tfrecord(files).to_list() == [
+        f"{i}.{k}".encode() for i in range(3) for k in range(4)
+    ]
+    assert ps.Dataset.text_lines(url(site, "words.txt")).to_list() == [b"one", b"two"]
+    names = ps.Dataset.from_list([url(site, "words.txt")])
+    native = names.map(ps.io.read_file, executor="native")
+    assert native.to_list() == [b"one\ntwo\n"]
+
+
+def test_what_is_not_there_is_named(site):
+    with pytest.raises(ps.NotFoundError, match=r"none.txt': the server answered 404"):
+        ps.io.read_file(url(site, "none.txt"))
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")
+def test_certificates_are_checked(site, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-keyout", key, "-out", certificate, "-subj", "/CN=127.0.0.1",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    site.socket = context.wrap_socket(site.socket, server_side=True)
+    name = url(site, "words.txt", "https")
+    with pytest.raises(ps.Error, match="cannot read 'https://.*certificate"):
+        ps.io.read_file(name)
+    ps.io.set_http_options(ca_file=certificate)
+    assert ps.io.read_file(name) == b"one\ntwo\n"
+
+
+def test_wrong_options():
+    with pytest.raises(ValueError, match="retries must be >= 0, got -1"):
+        ps.io.set_http_options(retries=-1)
+    with pytest.raises(TypeError, match="backoff must be a number, got str"):
+        ps.io.set_http_options(backoff="long")
+    with pytest.raises(ValueError, match="headers must be lines"):
+        ps.io.set_http_options(headers={"a": "b\nc: d"})
