@@ -87,6 +87,15 @@ StatusOr<Tensor> map_pixels(const Tensor& image, const View& in, F f) {
   return result;
 }
 
+using ColorKernel = void (*)(const void*, DType, std::int64_t, float, void*);
+StatusOr<Tensor> with_kernel(const Tensor& image, const View& in,
+                             ColorKernel kernel, float amount) {
+  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(in.dtype, image.shape()));
+  kernel(in.data, in.dtype, image.num_elements() / 3, amount,
+         result.mutable_data());
+  return result;
+}
+
 // Colour spaces take floats and give float32.
 template <class F>
 StatusOr<Tensor> convert_space(const Tensor& image, std::string_view name,
@@ -208,6 +217,9 @@ StatusOr<Tensor> adjust_contrast(const Tensor& image, float factor) {
 StatusOr<Tensor> adjust_saturation(const Tensor& image, float factor) {
   PS_ASSIGN_OR_RETURN(const View in, rgb_view(image, "adjust_saturation"));
   PS_RETURN_IF_ERROR(check_not_negative(factor, "adjust_saturation", "factor"));
+  if (in.dtype == DType::kUInt8 || in.dtype == DType::kFloat32) {
+    return with_kernel(image, in, scale_saturation, factor);
+  }
   return map_pixels(image, in,
                     [factor](const Rgb& p) { return saturated(p, factor); });
 }
@@ -217,6 +229,9 @@ StatusOr<Tensor> adjust_hue(const Tensor& image, float delta) {
   if (!(delta >= -1 && delta <= 1)) {
     return invalid_argument("adjust_hue: delta must be in [-1, 1], got ",
                             delta);
+  }
+  if (in.dtype == DType::kUInt8 || in.dtype == DType::kFloat32) {
+    return with_kernel(image, in, turn_hue, delta);
   }
   return map_pixels(image, in,
                     [delta](const Rgb& p) { return hue_turned(p, delta); });

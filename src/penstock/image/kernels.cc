@@ -311,6 +311,126 @@ Moments moments_of(const std::uint8_t* in, std::int64_t count) {
   return m;
 }
 
+// The arithmetic of pixel_math.h, a vector of pixels at a time and without
+// branches. `hue`: turns it, otherwise multiplies the saturation.
+template <bool kHue>
+HWY_INLINE void change_colour(F d, float amount, V& r, V& g, V& b) {
+  const V zero = hn::Zero(d);
+  const V one = hn::Set(d, 1);
+  const V six = hn::Set(d, 6);
+  const V most = hn::Max(r, hn::Max(g, b));
+  const V range = hn::Sub(most, hn::Min(r, hn::Min(g, b)));
+  V s = hn::IfThenElseZero(hn::Gt(most, zero), hn::Div(range, most));
+  const V norm = hn::Div(one, hn::Mul(six, range));
+  const V red = hn::Mul(norm, hn::Sub(g, b));
+  const V green = hn::Add(hn::Mul(norm, hn::Sub(b, r)), hn::Set(d, 2.0F / 6));
+  const V blue = hn::Add(hn::Mul(norm, hn::Sub(r, g)), hn::Set(d, 4.0F / 6));
+  V h = hn::IfThenElse(hn::Eq(r, most), red,
+                       hn::IfThenElse(hn::Eq(g, most), green, blue));
+  h = hn::IfThenElse(hn::Lt(h, zero), hn::Add(h, one), h);
+  h = hn::IfThenElseZero(hn::Gt(range, zero), h);
+  if constexpr (kHue) {
+    h = hn::Add(h, hn::Set(d, amount));
+    h = hn::Sub(h, hn::Floor(h));
+  } else {
+    s = hn::Min(hn::Max(hn::Mul(s, hn::Set(d, amount)), zero), one);
+  }
+  const V dh = hn::Mul(h, six);
+  const auto ramp = [&](V x)
+                        HWY_ATTR { return hn::Min(hn::Max(x, zero), one); };
+  const V two = hn::Set(d, 2);
+  const V fr = ramp(hn::Sub(hn::Abs(hn::Sub(dh, hn::Set(d, 3))), one));
+  const V fg = ramp(hn::Sub(two, hn::Abs(hn::Sub(dh, two))));
+  const V fb = ramp(hn::Sub(two, hn::Abs(hn::Sub(dh, hn::Set(d, 4)))));
+  const V rest = hn::Sub(one, s);
+  r = hn::Mul(hn::Add(rest, hn::Mul(s, fr)), most);
+  g = hn::Mul(hn::Add(rest, hn::Mul(s, fg)), most);
+  b = hn::Mul(hn::Add(rest, hn::Mul(s, fb)), most);
+}
+
+template <bool kHue>
+void colour_floats(const float* in, std::size_t pixels, float amount,
+                   float* out) {
+  const F d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kMost = hn::MaxLanes(F());
+  HWY_ALIGN float planes[3][kMost] = {};
+  for (std::size_t i = 0; i < pixels; i += lanes) {
+    const std::size_t n = HWY_MIN(lanes, pixels - i);
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t c = 0; c < 3; ++c) planes[c][k] = in[3 * (i + k) + c];
+    }
+    V r = hn::Load(d, planes[0]);
+    V g = hn::Load(d, planes[1]);
+    V b = hn::Load(d, planes[2]);
+    change_colour<kHue>(d, amount, r, g, b);
+    hn::Store(r, d, planes[0]);
+    hn::Store(g, d, planes[1]);
+    hn::Store(b, d, planes[2]);
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t c = 0; c < 3; ++c) out[3 * (i + k) + c] = planes[c][k];
+    }
+  }
+}
+
+template <bool kHue>
+void colour_bytes(const std::uint8_t* in, std::size_t pixels, float amount,
+                  std::uint8_t* out) {
+  const F d;
+  const hn::RebindToSigned<F> di;
+  const hn::Rebind<std::uint8_t, F> du;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t kMost = hn::MaxLanes(F());
+  HWY_ALIGN std::uint8_t planes[3][kMost] = {};
+  const V scale = hn::Set(d, 1.0F / 255);
+  const auto fraction = [&](const std::uint8_t* p) HWY_ATTR {
+    return hn::Mul(load_values(d, p), scale);
+  };
+  const auto put = [&](V v, std::uint8_t* p) HWY_ATTR {
+    v = hn::Max(hn::Mul(v, hn::Set(d, 255.5F)), hn::Zero(d));
+    v = hn::Min(v, hn::Set(d, 255));
+    hn::StoreU(hn::DemoteTo(du, hn::ConvertTo(di, v)), du, p);
+  };
+  for (std::size_t i = 0; i < pixels; i += lanes) {
+    const std::size_t n = HWY_MIN(lanes, pixels - i);
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t c = 0; c < 3; ++c) planes[c][k] = in[3 * (i + k) + c];
+    }
+    V r = fraction(planes[0]);
+    V g = fraction(planes[1]);
+    V b = fraction(planes[2]);
+    change_colour<kHue>(d, amount, r, g, b);
+    put(r, planes[0]);
+    put(g, planes[1]);
+    put(b, planes[2]);
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t c = 0; c < 3; ++c) out[3 * (i + k) + c] = planes[c][k];
+    }
+  }
+}
+
+template <bool kHue>
+void colour(const void* in, DType dtype, std::int64_t pixels, float amount,
+            void* out) {
+  const auto n = static_cast<std::size_t>(pixels);
+  if (dtype == DType::kUInt8) {
+    colour_bytes<kHue>(static_cast<const std::uint8_t*>(in), n, amount,
+                       static_cast<std::uint8_t*>(out));
+  } else {
+    colour_floats<kHue>(static_cast<const float*>(in), n, amount,
+                        static_cast<float*>(out));
+  }
+}
+
+void hue(const void* in, DType dtype, std::int64_t pixels, float amount,
+         void* out) {
+  colour<true>(in, dtype, pixels, amount, out);
+}
+void saturation(const void* in, DType dtype, std::int64_t pixels, float amount,
+                void* out) {
+  colour<false>(in, dtype, pixels, amount, out);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace penstock::image
 HWY_AFTER_NAMESPACE();
@@ -323,6 +443,18 @@ HWY_EXPORT(horizontal);
 HWY_EXPORT(scale);
 HWY_EXPORT(widen_all);
 HWY_EXPORT(moments_of);
+HWY_EXPORT(hue);
+HWY_EXPORT(saturation);
+
+void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
+              void* out) {
+  HWY_DYNAMIC_DISPATCH(hue)(in, dtype, pixels, turn, out);
+}
+
+void scale_saturation(const void* in, DType dtype, std::int64_t pixels,
+                      float factor, void* out) {
+  HWY_DYNAMIC_DISPATCH(saturation)(in, dtype, pixels, factor, out);
+}
 
 void vertical_sum(const void* in, DType dtype, std::int64_t stride,
                   const float* weights, std::int64_t taps, std::int64_t count,

@@ -36,6 +36,13 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
 /// uint8 to float32: out[i] = in[i] * scale.
 void widen(const std::uint8_t* in, std::int64_t count, float scale, float* out);
 
+/// `pixels` RGB pixels of uint8 or float32, taken as fractions of the range:
+/// the hue turned by `turn`, or the saturation multiplied.
+void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
+              void* out);
+void scale_saturation(const void* in, DType dtype, std::int64_t pixels,
+                      float factor, void* out);
+
 /// The sum and the sum of squares of `count` uint8 values, exact.
 struct Moments {
   std::uint64_t sum = 0;
@@ -54,6 +61,10 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
                         std::int64_t channels, float* out);
 void widen(const std::uint8_t* in, std::int64_t count, float scale, float* out);
 Moments moments(const std::uint8_t* in, std::int64_t count);
+void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
+              void* out);
+void scale_saturation(const void* in, DType dtype, std::int64_t pixels,
+                      float factor, void* out);
 }  // namespace reference
 
 }  // namespace penstock::image

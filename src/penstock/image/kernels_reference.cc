@@ -1,5 +1,6 @@
 // The kernels as plain loops: what the SIMD versions must equal, bit for bit.
 #include "penstock/image/kernels.h"
+#include "penstock/image/pixel_math.h"
 #include "penstock/image/view.h"
 
 namespace penstock::image::reference {
@@ -60,6 +61,48 @@ Moments moments(const std::uint8_t* in, std::int64_t count) {
     m.squares += std::uint64_t{in[i]} * in[i];
   }
   return m;
+}
+
+namespace {
+
+template <class F>
+void map_rgb(const void* in, DType dtype, std::int64_t pixels, void* out, F f) {
+  if (dtype == DType::kFloat32) {
+    const auto* from = static_cast<const float*>(in);
+    auto* to = static_cast<float*>(out);
+    for (std::int64_t i = 0; i < pixels; ++i, from += 3, to += 3) {
+      const Rgb p = f(Rgb{from[0], from[1], from[2]});
+      to[0] = p.r;
+      to[1] = p.g;
+      to[2] = p.b;
+    }
+    return;
+  }
+  constexpr float kScale = 1.0F / 255;
+  const auto* from = static_cast<const std::uint8_t*>(in);
+  auto* to = static_cast<std::uint8_t*>(out);
+  for (std::int64_t i = 0; i < pixels; ++i, from += 3, to += 3) {
+    const Rgb p = f(Rgb{static_cast<float>(from[0]) * kScale,
+                        static_cast<float>(from[1]) * kScale,
+                        static_cast<float>(from[2]) * kScale});
+    to[0] = saturate_to<std::uint8_t>(p.r * 255.5F);
+    to[1] = saturate_to<std::uint8_t>(p.g * 255.5F);
+    to[2] = saturate_to<std::uint8_t>(p.b * 255.5F);
+  }
+}
+
+}  // namespace
+
+void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
+              void* out) {
+  map_rgb(in, dtype, pixels, out,
+          [turn](const Rgb& p) { return hue_turned(p, turn); });
+}
+
+void scale_saturation(const void* in, DType dtype, std::int64_t pixels,
+                      float factor, void* out) {
+  map_rgb(in, dtype, pixels, out,
+          [factor](const Rgb& p) { return saturated(p, factor); });
 }
 
 }  // namespace penstock::image::reference

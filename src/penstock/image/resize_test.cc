@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "penstock/image/axis_weights.h"
 #include "penstock/image/kernels.h"
@@ -362,6 +363,38 @@ TEST(Kernels, ScaleAsTheReferenceDoes) {
       const Moments y = reference::moments(data.data(), count);
       EXPECT_EQ(x.sum, y.sum);
       EXPECT_EQ(x.squares, y.squares);
+    }
+  });
+}
+
+TEST(Kernels, ChangeColoursAsTheReferenceDoes) {
+  on_every_target([] {
+    for (const DType dtype : {DType::kUInt8, DType::kFloat32}) {
+      for (const std::int64_t pixels : {1, 7, 16, 33, 500}) {
+        Tensor in = as_dtype(noise(Shape{pixels, 3, 1}), dtype);
+        // Grey and black pixels have no hue.
+        std::memset(in.mutable_data(), 0, 3 * dtype_size(dtype));
+        if (dtype == DType::kFloat32) {
+          for (float& v : in.mutable_as<float>()) v /= 255;
+        }
+        Tensor a = Tensor::allocate(dtype, in.shape()).value();
+        Tensor b = Tensor::allocate(dtype, in.shape()).value();
+        for (const float amount : {-0.7F, 0.0F, 0.21F, 1.0F, 2.5F}) {
+          if (amount <= 1) {
+            turn_hue(in.data(), dtype, pixels, amount, a.mutable_data());
+            reference::turn_hue(in.data(), dtype, pixels, amount,
+                                b.mutable_data());
+            ASSERT_EQ(a, b) << pixels << " hue " << amount;
+          }
+          if (amount >= 0) {
+            scale_saturation(in.data(), dtype, pixels, amount,
+                             a.mutable_data());
+            reference::scale_saturation(in.data(), dtype, pixels, amount,
+                                        b.mutable_data());
+            ASSERT_EQ(a, b) << pixels << " saturation " << amount;
+          }
+        }
+      }
     }
   });
 }
