@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "nested.h"
 #include "penstock/graph/block_hint.h"
+#include "penstock/graph/element_key.h"
 #include "penstock/memory/placement.h"
 
 namespace penstock::python {
@@ -29,6 +30,20 @@ class Counting {
  private:
   const Gil& gil_;
   StageCounters* counters_;
+};
+
+/// Random values of the function are those of the element that the engine
+/// calls it for, if it says so.
+class Keyed {
+ public:
+  Keyed() {
+    if (const auto key = ElementKey::current()) {
+      current_element() = {true, *key, 0};
+    }
+  }
+  ~Keyed() { current_element().active = false; }
+  Keyed(const Keyed&) = delete;
+  Keyed& operator=(const Keyed&) = delete;
 };
 
 class PythonFunction final : public Function {
@@ -137,6 +152,7 @@ class PythonDatasetFunction final : public DatasetFunction {
     if (!gil.ok()) return cancelled();
     Counting counting(gil, counters_.get());
     counting.calls = 1;
+    const Keyed keyed;
     const Owned value(call_on_element(fn_.get(), nullptr, element));
     if (value.get() == nullptr) throw PythonError::take();
     NodeRef node = node_of(value.get());
@@ -168,6 +184,7 @@ class PythonGenerator final : public SequentialSource {
   StatusOr<std::optional<Element>> next() override {
     Gil gil;
     if (!gil.ok()) return cancelled();
+    const Keyed keyed;
     const Owned value(
         in_interpreter([&] { return PyIter_Next(iterator_.get()); }));
     if (value.get() == nullptr) {
@@ -318,6 +335,7 @@ ScanFunction make_python_scan(PyRef fn) {
              -> StatusOr<std::pair<Element, Element>> {
     Gil gil;
     if (!gil.ok()) return cancelled();
+    const Keyed keyed;
     const Owned first(to_python(state));
     if (first.get() == nullptr) throw PythonError::take();
     const Owned value(call_on_element(fn.get(), first.get(), element));
@@ -342,6 +360,7 @@ SequentialFactory make_python_generator(PyRef fn) {
   return [fn = std::move(fn)]() -> StatusOr<std::unique_ptr<SequentialSource>> {
     Gil gil;
     if (!gil.ok()) return cancelled();
+    const Keyed keyed;
     const Owned made(
         in_interpreter([&] { return PyObject_CallNoArgs(fn.get()); }));
     if (made.get() == nullptr) throw PythonError::take();
@@ -361,6 +380,7 @@ std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
   return [object = std::move(object)](std::int64_t i) -> StatusOr<Element> {
     Gil gil;
     if (!gil.ok()) return cancelled();
+    const Keyed keyed;
     const Owned index(PyLong_FromLongLong(i));
     const Owned value(in_interpreter(
         [&] { return PyObject_GetItem(object.get(), index.get()); }));

@@ -1,5 +1,7 @@
 #include "penstock/ops/flat_map/expand.h"
 
+#include "penstock/graph/element_key.h"
+
 namespace penstock::ops {
 namespace {
 
@@ -49,6 +51,7 @@ class Expand final : public Transform {
       const std::size_t opened = expansion->open.size();
       ErrorRef error = block.error_ref(row);
       if (!error) {
+        const ElementKey key(context.random_key(block.origins(), row));
         error = expand(block.element(row), origin, prefix, context, *expansion,
                        pieces);
       }

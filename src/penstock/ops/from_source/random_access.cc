@@ -7,6 +7,7 @@
 #include <limits>
 #include <typeinfo>
 
+#include "penstock/graph/element_key.h"
 #include "penstock/ops/function.h"
 
 namespace penstock::ops {
@@ -51,8 +52,11 @@ class RandomAccess final : public IndexedSourceOp {
               Block& out) const override {
     BlockBuilder builder;
     builder.reserve(run.count);
+    Origins origins = run.list ? Origins(run.path, *run.list)
+                               : Origins(run.path, run.begin, run.step);
     for (std::int64_t k = 0; k < run.count; ++k) {
       const std::int64_t i = run.at(k);
+      const ElementKey key(context.random_key(origins, k));
       Status status;
       std::exception_ptr cause;
       if (context.cancelled()) {
@@ -74,8 +78,7 @@ class RandomAccess final : public IndexedSourceOp {
       }
     }
     PS_ASSIGN_OR_RETURN(out, builder.finish());
-    out.set_origins(run.list ? Origins(run.path, *run.list)
-                             : Origins(run.path, run.begin, run.step));
+    out.set_origins(std::move(origins));
     return absl::OkStatus();
   }
 

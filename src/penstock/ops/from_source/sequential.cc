@@ -15,6 +15,7 @@
 #include <exception>
 
 #include "penstock/base/clock.h"
+#include "penstock/graph/element_key.h"
 #include "penstock/ops/function.h"
 
 namespace penstock {
@@ -58,7 +59,14 @@ struct Reading final : SequencerState {
   std::int64_t rows = 1;        // of the next block
   /// The last place the source could save; save() moves it on.
   mutable std::optional<Place> place;
+  Epoch epoch;
+  std::uint64_t salt = 0;
 
+  /// Of the element that is read next; before the first one, of none.
+  std::uint64_t key() const {
+    return element_key(epoch, salt,
+                       Origin{path, source ? skipped_to : -1}.key());
+  }
   bool cancelled() const {
     return cancel_flag != nullptr &&
            cancel_flag->load(std::memory_order_relaxed);
@@ -118,6 +126,8 @@ class Sequential final : public SequencerOp {
     state->cancel_flag = context.cancel_flag;
     state->clock = context.clock ? context.clock : &Clock::real();
     state->path = context.path;
+    state->epoch = context.epoch;
+    state->salt = context.stage_salt;
     return state;
   }
 
@@ -240,6 +250,7 @@ class Sequential final : public SequencerOp {
   /// Opens the source, at the saved place if there is one. Null when all went
   /// well.
   ErrorRef open(Reading& state) const {
+    const ElementKey key(state.key());
     try {
       auto source = open_();
       if (!source.ok()) return state.error(source.status());
@@ -261,6 +272,7 @@ class Sequential final : public SequencerOp {
 
   Read call(Reading& state) const {
     Read read;
+    const ElementKey key(state.key());
     try {
       auto next = state.source->next();
       if (!next.ok()) {

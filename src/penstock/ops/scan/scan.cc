@@ -9,6 +9,7 @@
 // calls the function again for those behind the last one.
 #include "penstock/ops/scan/scan.h"
 
+#include "penstock/graph/element_key.h"
 #include "penstock/memory/element_codec.h"
 #include "penstock/ops/function.h"
 
@@ -19,6 +20,8 @@ constexpr std::int64_t kSnapshotRows = 64;
 
 struct ScanState final : SequencerState {
   std::string stage;
+  Epoch epoch;
+  std::uint64_t salt = 0;
   Element value;
 };
 
@@ -57,6 +60,8 @@ class Scan final : public SequencerOp {
       const SequencerContext& context) const override {
     auto state = std::make_unique<ScanState>();
     state->stage = context.stage->to_string();
+    state->epoch = context.epoch;
+    state->salt = context.stage_salt;
     state->value = initial_;
     return state;
   }
@@ -99,6 +104,7 @@ class Scan final : public SequencerOp {
   ErrorRef call(ScanState& state, const Element& element, const Origin& origin,
                 BlockBuilder& builder) const {
     auto error = std::make_shared<ElementError>();
+    const ElementKey key(element_key(state.epoch, state.salt, origin.key()));
     try {
       auto result = fn_(state.value, element);
       error->status = result.ok() ? check(*result) : result.status();

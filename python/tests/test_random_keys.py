@@ -1,0 +1,78 @@
+"""Random values belong to elements: in any function, however it runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+Dataset = ps.Dataset
+
+
+class Indexable:
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return draw()
+
+
+def draw():
+    return float(ps.random.generator().random()) + float(ps.random.uniform())
+
+
+PIPELINES = {
+    "map": lambda: Dataset.range(6).map(lambda x: draw(), executor="thread"),
+    "map in processes": lambda: Dataset.range(6).map(
+        lambda x: float(ps.random.generator().random()), executor="process"
+    ),
+    "filter": lambda: Dataset.range(20).filter(lambda x: draw() < 1.0),
+    "take_while": lambda: Dataset.range(50).take_while(lambda x: draw() < 1.6),
+    "flat_map": lambda: Dataset.range(6).flat_map(
+        lambda x: Dataset.from_tensors(draw())
+    ),
+    "interleave": lambda: Dataset.range(6).interleave(
+        lambda x: Dataset.from_tensors(draw()), cycle_length=3
+    ),
+    "scan": lambda: Dataset.range(6).scan(0.0, lambda s, x: (s + draw(), s)),
+    "from_generator": lambda: Dataset.from_generator(
+        lambda: (draw() for _ in range(6))
+    ),
+    "from_indexable": lambda: Dataset.from_indexable(Indexable()),
+}
+
+
+def values(ds, **options):
+    ds = ds.with_options(ps.Options(seed=3, **options))
+    return [np.asarray(x).tolist() for x in ds]
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_the_same_for_every_run(name):
+    make = PIPELINES[name]
+    first = values(make())
+    assert len(set(first)) == len(first)
+    assert values(make(), cpu_budget=1) == first
+    assert values(make().prefetch(0)) == first
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_others_in_the_next_epoch_and_for_another_seed(name):
+    ds = PIPELINES[name]().with_options(ps.Options(seed=3))
+    first = [np.asarray(x).tolist() for x in ds]
+    assert [np.asarray(x).tolist() for x in ds] != first
+    other = PIPELINES[name]().with_options(ps.Options(seed=4))
+    assert [np.asarray(x).tolist() for x in other] != first
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_the_same_after_a_resume(name):
+    ds = PIPELINES[name]().with_options(ps.Options(seed=3))
+    whole = [np.asarray(x).tolist() for x in ds.iterator()]
+    # Another object, because a dataset counts its iterations.
+    ds = PIPELINES[name]().with_options(ps.Options(seed=3))
+    it = ds.iterator()
+    head = [np.asarray(next(it)).tolist() for _ in range(min(3, len(whole)))]
+    rest = [np.asarray(x).tolist() for x in ds.iterator(state=it.state_dict())]
+    assert head + rest == whole
