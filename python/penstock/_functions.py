@@ -162,7 +162,7 @@ def _auto(
         return ""
     from penstock._purity import keeps_to_itself
 
-    why_not = keeps_to_itself(fn)
+    why_not = keeps_to_itself(getattr(fn, "__penstock_function__", fn))
     if why_not:
         return f"stays in threads: {why_not}"
 

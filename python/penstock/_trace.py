@@ -49,15 +49,20 @@ class Inspected:
         outer = current_or_none()
         if outer is not None and getattr(fn, "__code__", None) in outer.codes:
             # Defined by a function that is being traced: it was inspected then.
-            check_cells(fn)
-            self._safe, self._codes = fn, outer.codes
+            check_cells(getattr(fn, "__penstock_function__", fn))
+            self._safe = getattr(fn, "__penstock_function__", fn)
+            self._codes = outer.codes
         else:
             self._safe, self._codes = inspect_function(fn)
+        # Where a front end's operators differ from NumPy's.
+        self._dialect = getattr(fn, "__penstock_dialect__", None)
 
     def trace(self, spec: Any, kind: str = "element") -> Any:
         """The program for elements of `spec`."""
         splits: list[list[int]] = []
-        program, nest, _ = self._run(spec, lambda result: _result(result, kind, splits))
+        program, nest, _ = self._run(
+            spec, kind, lambda result: _result(result, kind, splits)
+        )
         program.finish(nest, splits)
         return program
 
@@ -65,21 +70,21 @@ class Inspected:
         """The template of a function that returns a dataset, and its prototype."""
         from penstock._template import template
 
-        program, result, holes = self._run(spec, lambda result: result)
+        program, result, holes = self._run(spec, "dataset", lambda result: result)
         return template(program, result, holes, signature)
 
-    def _run(self, spec: Any, finish: Any) -> tuple[Any, Any, list[Any]]:
+    def _run(self, spec: Any, kind: str, finish: Any) -> tuple[Any, Any, list[Any]]:
         try:
             program = _penstock.Program(spec)
         except Exception as error:
             raise TraceRefused(str(error)) from None
-        tracer = Tracer(program, self._codes)
+        tracer = Tracer(program, self._codes, self._dialect)
         with tracer:
             argument = _arguments(program, program.input_nest())
             args = tuple(argument) if program.spreads else (argument,)
             try:
                 with np.errstate(all="ignore"):
-                    result = finish(self._safe(*args))
+                    result = finish(self._call(args, kind))
             except TraceRefused as refused:
                 raise (tracer.refused or refused) from None
             except RecursionError:
@@ -91,6 +96,12 @@ class Inspected:
             if tracer.refused is not None:
                 raise tracer.refused
         return program, result, tracer.holes
+
+    def _call(self, args: tuple[Any, ...], kind: str) -> Any:
+        if self._dialect is None:
+            return self._safe(*args)
+        result = self._safe(*(self._dialect.argument(a) for a in args))
+        return self._dialect.result(result, kind)
 
     def checked(self, spec: Any, kind: str, signature: Any) -> Any:
         """The same; what the user declared about the result must hold."""

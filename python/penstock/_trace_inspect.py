@@ -513,6 +513,7 @@ def _line(instruction: dis.Instruction) -> int | None:
 def inspect_function(fn: Any) -> tuple[Any, set[types.CodeType]]:
     """A copy of `fn` that can only be traced, or TraceRefused."""
     sandbox = Sandbox()
+    fn = getattr(fn, "__penstock_function__", fn)
     name = getattr(fn, "__qualname__", type(fn).__name__)
     if isinstance(fn, types.MethodType):
         raise TraceRefused(f"{name} is a method: it may change its object")

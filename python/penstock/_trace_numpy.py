@@ -211,6 +211,9 @@ def operator(name: str, a: Any, b: Any) -> Any:
     for value in (a, b):
         if value is None or isinstance(value, (str, bytes, dict, TracedBytes)):
             refuse(f"computes with a {type(value).__name__}")
+    dialect = current().dialect
+    if dialect is not None:
+        a, b = dialect.operands(name, a, b)
     if name == "power":
         return _power(a, b)
     return ufunc(name, a, b)

@@ -31,9 +31,12 @@ Shape = tuple["int | None", ...]
 class Tracer:
     """A program that is being written."""
 
-    def __init__(self, program: Any, codes: set[CodeType]) -> None:
+    def __init__(
+        self, program: Any, codes: set[CodeType], dialect: Any = None
+    ) -> None:
         self.program = program
         self.codes = codes
+        self.dialect = dialect
         self.refused: TraceRefused | None = None
         self.draws = 0
         self.steps = 0
@@ -254,6 +257,26 @@ class Traced:
     def itemsize(self) -> int:
         return self.dtype.itemsize
 
+    def get_shape(self) -> ShapeTuple:
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Declares the shape, as TensorFlow has it; known parts are checked."""
+        from penstock import _trace_methods
+
+        asked = None if shape is None else tuple(shape)
+        if asked is None:
+            return
+        known = self._dims
+        if known is not None and (
+            len(known) != len(asked)
+            or any(a not in (None, b) for a, b in zip(asked, known) if b is not None)
+        ):
+            refuse(f"set_shape to {asked} of an array of shape {known}")
+        if None not in asked and known != asked:
+            self._number = _trace_methods.reshape(self, asked)._id
+            self._dims = asked
+
     def dims(self) -> tuple[int, ...]:
         """The shape, all of which must be known."""
         return tuple(self.shape)
@@ -439,6 +462,15 @@ class ShapeTuple(tuple):  # type: ignore[type-arg]
 
     def raw(self) -> Shape:
         return tuple(tuple.__iter__(self))
+
+    def as_list(self) -> list[int]:
+        return list(self)
+
+    @property
+    def rank(self) -> int:
+        return len(self)
+
+    ndims = rank
 
 
 def known_dim(dim: int | None) -> int:

@@ -1,0 +1,166 @@
+"""TensorFlow's dtypes: Penstock's, printed and asked the way of TensorFlow.
+
+They work wherever NumPy takes a dtype, and compare equal to NumPy's, to
+Penstock's and to their names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock import _dtypes as base
+
+
+class DType(base.DType):
+    """The type of a tensor's values.
+
+    >>> import penstock.tf as tf
+    >>> tf.float32
+    tf.float32
+    >>> tf.uint8.max, tf.int64.is_integer, tf.float16.as_numpy_dtype.__name__
+    (255, True, 'float16')
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_floating(self) -> bool:
+        return "float" in self.name
+
+    @property
+    def is_integer(self) -> bool:
+        return "int" in self.name
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.name.startswith("uint")
+
+    @property
+    def is_bool(self) -> bool:
+        return self.name == "bool"
+
+    @property
+    def is_complex(self) -> bool:
+        return False
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.is_floating or self.is_integer
+
+    @property
+    def base_dtype(self) -> DType:
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        return self
+
+    @property
+    def min(self) -> Any:
+        """The least value, as a NumPy scalar's Python value."""
+        return self._limits()[0]
+
+    @property
+    def max(self) -> Any:
+        """The largest value."""
+        return self._limits()[1]
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """(0, the largest value) of integers, (0, 1) of floats."""
+        return (0, 1) if self.is_floating else (0, self.max)
+
+    def _limits(self) -> tuple[Any, Any]:
+        if self.is_bool:
+            return False, True
+        if self.is_integer:
+            info = np.iinfo(self.dtype)
+            return info.min, info.max
+        if self.is_floating and self.name != "bfloat16":
+            floats = np.finfo(self.dtype)
+            return floats.min, floats.max
+        raise TypeError(f"{self!r} has no minimum and maximum")
+
+    def is_compatible_with(self, other: Any) -> bool:
+        return self == as_dtype(other)
+
+    def __eq__(self, other: object) -> bool:
+        return base.DType.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return base.DType.__hash__(self)
+
+    def __str__(self) -> str:
+        return f"<dtype: {self.name!r}>"
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return as_dtype, (self.name,)
+
+
+bool_ = DType("bool", 1)
+int8 = DType("int8", 1)
+int16 = DType("int16", 2)
+int32 = DType("int32", 4)
+int64 = DType("int64", 8)
+uint8 = DType("uint8", 1)
+uint16 = DType("uint16", 2)
+uint32 = DType("uint32", 4)
+uint64 = DType("uint64", 8)
+float16 = half = DType("float16", 2)
+bfloat16 = DType("bfloat16", 2)
+float32 = DType("float32", 4)
+float64 = double = DType("float64", 8)
+string = DType("string", 0)
+unknown = DType("unknown", 0)
+
+_BY_NAME = {
+    dtype.name: dtype
+    for dtype in (
+        bool_,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+        float16,
+        bfloat16,
+        float32,
+        float64,
+        string,
+        unknown,
+    )
+}
+# Python's types mean other dtypes to TensorFlow than to NumPy.
+_BY_TYPE = {float: float32, int: int64, bool: bool_, str: string, bytes: string}
+
+
+def as_dtype(value: Any) -> DType:
+    """The `DType` of a name, a NumPy dtype or a Python type.
+
+    >>> import numpy as np, penstock.tf as tf
+    >>> tf.as_dtype("int32"), tf.as_dtype(np.float64), tf.as_dtype(float)
+    (tf.int32, tf.float64, tf.float32)
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, type) and value in _BY_TYPE:
+        return _BY_TYPE[value]
+    try:
+        return _BY_NAME[base.as_dtype(value).name]
+    except TypeError:
+        raise TypeError(
+            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType."
+        ) from None
+
+
+def numpy_dtype(value: Any) -> np.dtype[Any]:
+    """The NumPy dtype of whatever names one."""
+    return as_dtype(value).dtype

@@ -1,0 +1,231 @@
+"""A user's function as the engine calls it, and as the engine traces it.
+
+`Call` hands it TensorFlow's values and takes its result with TensorFlow's
+dtypes. Traced, the function runs with the same rules on symbols (`Dialect`), so
+both ways give the same elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock._errors import InvalidArgumentError, OutOfRangeError
+from penstock._functions import check_callable, function_identity
+from penstock._trace_value import Traced
+from penstock.tf import _structure, errors
+from penstock.tf._dtypes import as_dtype
+from penstock.tf._values import (
+    _SMALL,
+    convert_to_tensor,
+    python_number,
+    unwrap,
+    wrap,
+)
+
+
+class Dialect:
+    """How TensorFlow differs from NumPy in a function that is traced."""
+
+    @staticmethod
+    def argument(value: Any) -> Any:
+        return _structure.decode(value)
+
+    @staticmethod
+    def result(value: Any, kind: str) -> Any:
+        return _result(value, kind)
+
+    @staticmethod
+    def operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+        """Small integers are divided as float32."""
+        if name == "divide":
+            kinds = [x.dtype for x in (a, b) if hasattr(x, "dtype")]
+            if all(kind in _SMALL for kind in kinds):
+                return tuple(_float32(x) for x in (a, b))  # type: ignore[return-value]
+        return a, b
+
+
+def _float32(x: Any) -> Any:
+    return x.astype(np.float32) if hasattr(x, "dtype") else np.float32(x)
+
+
+class Call:
+    """`fn` for the engine. Pickles; looks like `fn` to `explain()`."""
+
+    __penstock_dialect__ = Dialect
+
+    def __init__(self, fn: Callable[..., Any], kind: str) -> None:
+        self.fn = fn
+        self.kind = kind
+        self.__qualname__ = getattr(fn, "__qualname__", type(fn).__qualname__)
+        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+
+    @property
+    def __penstock_function__(self) -> Any:
+        return self.fn
+
+    @property
+    def __code__(self) -> Any:
+        return self.fn.__code__
+
+    @property
+    def fingerprint(self) -> str:
+        return f"tf:{self.kind}:{function_identity(self.fn)}"
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            result = self.fn(*[wrap(a) for a in args])
+        except (StopIteration, OutOfRangeError) as error:
+            raise InvalidArgumentError(
+                f"{self.__name__} raised {type(error).__name__}: {error}"
+            ) from error
+        return _result(result, self.kind)
+
+    def __reduce__(self) -> Any:
+        return Call, (self.fn, self.kind)
+
+
+def _result(value: Any, kind: str) -> Any:
+    if kind == "element":
+        if type(value) is list:
+            value = tuple(value)
+        return unwrap(value)
+    if kind == "dataset":
+        dataset = getattr(value, "_penstock_value", None)
+        if dataset is None:
+            raise TypeError(
+                "The `map_func` argument must return a `Dataset` object. Got "
+                f"{type(value).__name__!r}."
+            )
+        return dataset
+    if kind == "predicate":
+        return _truth(value)
+    if isinstance(value, (bool, int)) and not isinstance(value, np.generic):
+        value = python_number(value)
+    if not isinstance(value, (np.generic, np.ndarray, Traced)) or (
+        value.dtype.kind not in "iu" or value.ndim
+    ):
+        raise ValueError(
+            "Invalid `key_func`. It must return a single `tf.int64` scalar tensor, "
+            f"got {value!r}."
+        )
+    return value if isinstance(value, Traced) else np.int64(value)
+
+
+def _truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    dtype = getattr(value, "dtype", None)
+    if dtype != np.bool_ or getattr(value, "ndim", 0):
+        what = f"dtype {dtype}" if dtype is not None else type(value).__name__
+        raise ValueError(
+            "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, "
+            f"but it gave {what}."
+        )
+    return value if isinstance(value, Traced) else bool(value)
+
+
+def call(op: str, fn: Any, kind: str) -> Call:
+    """Checks and wraps the function of a transformation."""
+    check_callable(op, "map_func" if kind == "element" else "fn", fn)
+    return Call(fn, kind)
+
+
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: Any = None,
+    reduce_retracing: bool = False,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: Any = None,
+    experimental_compile: Any = None,
+    experimental_follow_type_hints: Any = None,
+) -> Any:
+    """Accepted, and changes nothing: functions mean what Python means.
+
+    >>> import penstock.tf as tf
+    >>> @tf.function
+    ... def double(x):
+    ...     return x * 2
+    >>> [int(x) for x in tf.data.Dataset.range(3).map(double)]
+    [0, 2, 4]
+    """
+    if func is None:
+        return lambda decorated: decorated
+    return func
+
+
+def py_function(
+    func: Callable[..., Any] | None = None,
+    inp: Any = None,
+    Tout: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Calls `func` with tensors; its results get the dtypes `Tout`.
+
+    >>> import penstock.tf as tf
+    >>> def halve(x):
+    ...     return x.numpy() / 2
+    >>> ds = tf.data.Dataset.range(3)
+    >>> ds = ds.map(lambda x: tf.py_function(halve, [x], tf.float32))
+    >>> [float(x) for x in ds]
+    [0.0, 0.5, 1.0]
+    """
+    return _call_python(func, [convert_to_tensor(x) for x in inp or ()], Tout)
+
+
+def numpy_function(
+    func: Callable[..., Any] | None = None,
+    inp: Any = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Calls `func` with NumPy values; its results get the dtypes `Tout`.
+
+    >>> import numpy as np, penstock.tf as tf
+    >>> ds = tf.data.Dataset.range(2)
+    >>> ds = ds.map(lambda x: tf.numpy_function(np.exp2, [x], tf.float64))
+    >>> [float(x) for x in ds]
+    [1.0, 2.0]
+    """
+    values = [convert_to_tensor(x).numpy() for x in inp or ()]
+    return _call_python(func, values, Tout)
+
+
+def _call_python(func: Any, args: list[Any], Tout: Any) -> Any:
+    try:
+        result = func(*args)
+    except Exception as error:
+        other = errors.of_function(error)
+        if other is error:
+            raise
+        raise other from error
+    if Tout is None or (isinstance(Tout, (list, tuple)) and not Tout):
+        return ()
+    if isinstance(Tout, (list, tuple)):
+        if not isinstance(result, (list, tuple)):
+            result = [result]
+        if len(result) != len(Tout):
+            raise InvalidArgumentError(
+                f"py_function: func gave {len(result)} values, Tout has {len(Tout)}"
+            )
+        return [_typed(r, t) for r, t in zip(result, Tout)]
+    return _typed(result, Tout)
+
+
+def _typed(value: Any, dtype: Any) -> Any:
+    """A result in the dtype that was promised."""
+    kind = as_dtype(getattr(dtype, "dtype", dtype)).dtype
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype != kind:
+        both_numbers = value.dtype.kind in "biuf" and kind.kind in "biuf"
+        if not both_numbers:
+            raise InvalidArgumentError(
+                f"py_function: func gave {value.dtype}, Tout is {kind}"
+            )
+    return convert_to_tensor(value, dtype=kind)

@@ -1,0 +1,125 @@
+"""Running pipelines, with TensorFlow's values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock._dataset import Dataset as EngineDataset
+from penstock._errors import InvalidArgumentError, OutOfRangeError
+from penstock._iterator import Iterator as EngineIterator
+from penstock.tf._shapes import spec_to_tf
+from penstock.tf._values import plain, wrap
+
+
+class Iterator:
+    """What ``iter(ds)`` gives.
+
+    >>> import penstock.tf as tf
+    >>> it = iter(tf.data.Dataset.range(2))
+    >>> int(next(it)), int(it.get_next())
+    (0, 1)
+    """
+
+    __slots__ = ("_it", "_dataset", "__weakref__")
+    _convert: Any = staticmethod(wrap)
+
+    def __init__(self, dataset: EngineDataset) -> None:
+        self._dataset = dataset
+        self._it = EngineIterator(dataset)
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._convert(next(self._it))
+
+    next = __next__
+
+    def get_next(self) -> Any:
+        """The next element; `tf.errors.OutOfRangeError` at the end."""
+        try:
+            element = next(self._it)
+        except StopIteration:
+            raise OutOfRangeError("End of sequence") from None
+        return self._convert(element)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or an `Optional` without value at the end."""
+        try:
+            return Optional(self._convert(next(self._it)))
+        except StopIteration:
+            return Optional()
+
+    @property
+    def element_spec(self) -> Any:
+        return spec_to_tf(self._dataset.element_spec)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where this iterator is, for `load_state_dict`."""
+        return self._it.state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Continues where another iterator of an equal dataset was."""
+        self._it.load_state_dict(state)
+
+    def stats(self) -> Any:
+        """The counters of the pipeline; see `penstock.Iterator.stats`."""
+        return self._it.stats()
+
+    def close(self) -> None:
+        self._it.close()
+
+    def __enter__(self) -> Iterator:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+
+class NumpyIterator(Iterator):
+    """What ``ds.as_numpy_iterator()`` gives: plain NumPy, read-only.
+
+    >>> import penstock.tf as tf
+    >>> next(tf.data.Dataset.range(3).batch(3).as_numpy_iterator())
+    array([0, 1, 2])
+    """
+
+    __slots__ = ()
+    _convert = staticmethod(plain)
+
+
+_MISSING = object()
+
+
+class Optional:
+    """A value, or none: what `Iterator.get_next_as_optional` gives.
+
+    >>> import penstock.tf as tf
+    >>> it = iter(tf.data.Dataset.range(1))
+    >>> first, second = it.get_next_as_optional(), it.get_next_as_optional()
+    >>> bool(first.has_value()), bool(second.has_value())
+    (True, False)
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any = _MISSING) -> None:
+        self._value = value
+
+    def has_value(self, name: str | None = None) -> Any:
+        from penstock.tf._values import convert_to_tensor
+
+        return convert_to_tensor(self._value is not _MISSING)
+
+    def get_value(self, name: str | None = None) -> Any:
+        if self._value is _MISSING:
+            raise InvalidArgumentError("The given optional does not have a value.")
+        return self._value
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        return Optional(value)
+
+    @staticmethod
+    def empty(element_spec: Any = None) -> Optional:
+        return Optional()

@@ -1,0 +1,142 @@
+"""The datasets of files: TFRecordDataset, TextLineDataset and their kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock._dataset import Dataset as Engine
+from penstock._options import AUTOTUNE
+from penstock.tf._dataset import Dataset
+from penstock.tf._options import Options
+from penstock.tf._sources import paths
+
+
+class _Reader(Dataset):
+    """A dataset that is made by its class."""
+
+    __slots__ = ()
+
+    def _init(self, filenames: Any, parallel: Any, read: Any) -> None:
+        """`read` makes the engine's dataset of file names."""
+        files = paths(filenames)
+        self._options = Options()
+        self._running = None
+        cycle = AUTOTUNE if parallel is None else int(parallel)
+        if cycle == AUTOTUNE or cycle <= 1:
+            self._penstock_value = read(files)
+            return
+        names = files if isinstance(files, Engine) else _names(files)
+        # As tf.data: so many files take turns.
+        self._penstock_value = names.interleave(
+            read, cycle_length=cycle, num_parallel_calls=cycle
+        )
+
+    def __reduce__(self) -> Any:
+        return Dataset._of, (self._penstock_value,)
+
+
+def _names(files: Any) -> Any:
+    """The files that names and patterns stand for, as a dataset."""
+    if not isinstance(files, list):
+        files = [files]
+    found: list[Any] = []
+    for file in files:
+        text = file.decode() if isinstance(file, bytes) else str(file)
+        matched = list(Engine.list_files(text)) if set("*?[") & set(text) else []
+        found.extend(matched or [text])
+    return Engine.from_list(found)
+
+
+class TFRecordDataset(_Reader):
+    """The records of TFRecord files: names, a list, a dataset or a pattern.
+
+    >>> import penstock.tf as tf, tempfile
+    >>> with tempfile.TemporaryDirectory() as where:
+    ...     with tf.io.TFRecordWriter(where + "/a.tfrecord") as writer:
+    ...         writer.write(b"one")
+    ...     list(tf.data.TFRecordDataset(where + "/*.tfrecord").as_numpy_iterator())
+    [b'one']
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        compression = compression_type or None
+        self._init(
+            filenames,
+            num_parallel_reads,
+            lambda files: Engine.tfrecord(files, compression, name=name),
+        )
+
+
+class TextLineDataset(_Reader):
+    """The lines of text files, without their ends.
+
+    >>> import penstock.tf as tf, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as where:
+    ...     _ = pathlib.Path(where, "a.txt").write_text("to\\nbe\\n")
+    ...     list(tf.data.TextLineDataset(where + "/a.txt").as_numpy_iterator())
+    [b'to', b'be']
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        compression = compression_type or None
+        self._init(
+            filenames,
+            num_parallel_reads,
+            lambda files: Engine.text_lines(files, compression, name=name),
+        )
+
+
+class FixedLengthRecordDataset(_Reader):
+    """Records of a fixed number of bytes, between a header and a footer.
+
+    >>> import penstock.tf as tf, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as where:
+    ...     _ = pathlib.Path(where, "a").write_bytes(b"HHaabbF")
+    ...     ds = tf.data.FixedLengthRecordDataset(where + "/a", 2, 2, 1)
+    ...     list(ds.as_numpy_iterator())
+    [b'aa', b'bb']
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._init(
+            filenames,
+            num_parallel_reads,
+            lambda files: Engine.fixed_length_records(
+                files,
+                int(record_bytes),
+                int(header_bytes or 0),
+                int(footer_bytes or 0),
+                compression=compression_type or None,
+                name=name,
+            ),
+        )

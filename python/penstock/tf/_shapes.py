@@ -1,0 +1,338 @@
+"""TensorShape, and the specs of elements as tf.data shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock import _spec as base
+from penstock.tf._dtypes import DType, as_dtype, float32
+
+
+class TensorShape(tuple):  # type: ignore[type-arg]
+    """A shape whose dimensions, or whose rank, may be unknown.
+
+    >>> import penstock.tf as tf
+    >>> shape = tf.TensorShape([None, 3])
+    >>> shape, shape.rank, shape.as_list(), shape.is_fully_defined()
+    (TensorShape([None, 3]), 2, [None, 3], False)
+    >>> tf.TensorShape(None)
+    TensorShape(None)
+    """
+
+    _known: bool
+
+    def __new__(cls, dims: Any = None) -> TensorShape:
+        known = True
+        if isinstance(dims, TensorShape):
+            known = dims._known
+        if dims is None:
+            known, dims = False, ()
+        elif not isinstance(dims, Iterable):
+            dims = (dims,)
+        self = tuple.__new__(cls, base.as_shape(dims) or ())
+        self._known = known
+        return self
+
+    @property
+    def rank(self) -> int | None:
+        return len(self) if self._known else None
+
+    @property
+    def ndims(self) -> int | None:
+        return self.rank
+
+    @property
+    def dims(self) -> list[int | None] | None:
+        return list(self) if self._known else None
+
+    def as_list(self) -> list[int | None]:
+        if not self._known:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return list(self)
+
+    def num_elements(self) -> int | None:
+        if not self.is_fully_defined():
+            return None
+        total = 1
+        for dim in self:
+            total *= dim
+        return total
+
+    def is_fully_defined(self) -> bool:
+        return self._known and None not in tuple(self)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        other = TensorShape(other)
+        if not (self._known and other._known):
+            return True
+        return len(self) == len(other) and all(
+            a is None or b is None or a == b for a, b in zip(self, other)
+        )
+
+    def merge_with(self, other: Any) -> TensorShape:
+        other = TensorShape(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
+        if not self._known:
+            return other
+        if not other._known:
+            return self
+        return TensorShape([b if a is None else a for a, b in zip(self, other)])
+
+    def concatenate(self, other: Any) -> TensorShape:
+        other = TensorShape(other)
+        if not (self._known and other._known):
+            return TensorShape(None)
+        return TensorShape((*self, *other))
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
+
+    def with_rank(self, rank: int) -> TensorShape:
+        return self.merge_with([None] * rank)
+
+    def __getitem__(self, key: Any) -> Any:
+        got = tuple.__getitem__(self, key)
+        return TensorShape(got) if isinstance(key, slice) else got
+
+    def __add__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return TensorShape(other).concatenate(self)
+
+    def __eq__(self, other: object) -> bool:
+        if other is None:
+            return not self._known
+        try:
+            shape = TensorShape(other)
+        except (TypeError, ValueError):
+            return False
+        return self._known == shape._known and tuple(self) == tuple(shape)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __bool__(self) -> bool:
+        return self._known
+
+    def __str__(self) -> str:
+        if not self._known:
+            return "<unknown>"
+        return str(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"TensorShape({list(self) if self._known else None})"
+
+    def __reduce__(self) -> Any:
+        return TensorShape, (list(self) if self._known else None,)
+
+
+class TensorSpec:
+    """One tensor: its shape, as far as it is known, and its dtype.
+
+    >>> import penstock.tf as tf
+    >>> tf.TensorSpec([None, 2], tf.int32)
+    TensorSpec(shape=(None, 2), dtype=tf.int32, name=None)
+    """
+
+    __slots__ = ("_shape", "_dtype", "_name")
+
+    def __init__(
+        self, shape: Any = None, dtype: Any = float32, name: str | None = None
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._name = name
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        from penstock.tf._values import convert_to_tensor
+
+        value = convert_to_tensor(tensor)
+        if isinstance(value, bytes):
+            return cls((), "string", name)
+        return cls(value.shape, value.dtype, name)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        if not isinstance(other, TensorSpec):
+            other = TensorSpec.from_tensor(other)
+        return self.dtype == other.dtype and self.shape.is_compatible_with(other.shape)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorSpec)
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.name == other.name
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return (
+            f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+        )
+
+    def __reduce__(self) -> Any:
+        return TensorSpec, (self._shape, self._dtype, self._name)
+
+
+class RaggedTensorSpec:
+    """A ragged tensor: shape, dtype, and how many of its levels are ragged.
+
+    >>> import penstock.tf as tf
+    >>> tf.RaggedTensorSpec([None, None], tf.int32)
+    RaggedTensorSpec(TensorShape([None, None]), tf.int32, 1, tf.int64)
+    """
+
+    __slots__ = ("_shape", "_dtype", "_ragged_rank")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = float32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: Any = None,
+        flat_values_spec: Any = None,
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        if ragged_rank is None:
+            ragged_rank = max(0, (self._shape.rank or 2) - 1)
+        self._ragged_rank = ragged_rank
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def ragged_rank(self) -> int:
+        return self._ragged_rank
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RaggedTensorSpec) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, "
+            "tf.int64)"
+        )
+
+    def __reduce__(self) -> Any:
+        return RaggedTensorSpec, (self._shape, self._dtype, self._ragged_rank)
+
+
+class DatasetSpec:
+    """A nested dataset, as `Dataset.window` gives them.
+
+    >>> import penstock.tf as tf
+    >>> tf.data.Dataset.range(4).window(2).element_spec
+    DatasetSpec(None, TensorShape([]))
+    """
+
+    __slots__ = ("element_spec",)
+
+    def __init__(self, element_spec: Any = None, dataset_shape: Any = ()) -> None:
+        self.element_spec = element_spec
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec)
+
+    def __hash__(self) -> int:
+        return hash(DatasetSpec)
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.element_spec!r}, TensorShape([]))"
+
+
+class NoneTensorSpec:
+    """The spec of None in a structure."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoneTensorSpec)
+
+    def __hash__(self) -> int:
+        return hash(NoneTensorSpec)
+
+    def __repr__(self) -> str:
+        return "NoneTensorSpec()"
+
+
+class OptionalSpec(NoneTensorSpec):
+    """The spec of a `tf.experimental.Optional`."""
+
+
+def spec_to_tf(spec: Any) -> Any:
+    """Penstock's spec in TensorFlow's classes."""
+    from penstock.tf import _structure
+
+    if isinstance(spec, base.TensorSpec):
+        return TensorSpec(spec.shape, spec.dtype)
+    if isinstance(spec, base.RaggedSpec):
+        rows = [None] * (spec.ragged_rank + 1)
+        inner = spec.values.shape or (None,)
+        return RaggedTensorSpec((*rows, *inner[1:]), spec.dtype, spec.ragged_rank)
+    if isinstance(spec, base.DatasetSpec):
+        return DatasetSpec()
+    if spec is None:
+        return NoneTensorSpec()
+    if isinstance(spec, dict):
+        return {k: spec_to_tf(v) for k, v in spec.items()}
+    if isinstance(spec, tuple):
+        return _structure.rebuild(spec, [spec_to_tf(v) for v in spec])
+    return TensorSpec(None, "unknown")
+
+
+def spec_from_tf(spec: Any) -> Any:
+    """A signature as the engine takes it."""
+    from penstock.tf import _structure
+
+    if isinstance(spec, TensorSpec):
+        shape = tuple(spec.shape) if spec.shape._known else None
+        return base.TensorSpec(shape, spec.dtype.name)
+    if isinstance(spec, RaggedTensorSpec):
+        inner = tuple(spec.shape)[spec.ragged_rank + 1 :]
+        return base.RaggedSpec(
+            base.TensorSpec((None, *inner), spec.dtype.name), spec.ragged_rank
+        )
+    if isinstance(spec, DatasetSpec):
+        return base.DatasetSpec()
+    if isinstance(spec, NoneTensorSpec) or spec is None:
+        return None
+    if isinstance(spec, dict):
+        return {k: spec_from_tf(v) for k, v in spec.items()}
+    if isinstance(spec, list):
+        return tuple(spec_from_tf(v) for v in spec)
+    if isinstance(spec, tuple):
+        return _structure.encode_tuple(spec, [spec_from_tf(v) for v in spec])
+    if isinstance(spec, (base.TensorSpec, base.RaggedSpec, base.DatasetSpec)):
+        return spec
+    return _structure.encode_fields(spec, spec_from_tf)

@@ -1,0 +1,427 @@
+"""The sources of `tf.data.Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock import _ops as engine_ops
+from penstock._dataset import Dataset as Engine
+from penstock._errors import InvalidArgumentError
+from penstock._functions import check_callable, function_identity
+from penstock.tf import _seeds, _structure
+from penstock.tf._dtypes import as_dtype, int64
+from penstock.tf._shapes import RaggedTensorSpec, TensorSpec, spec_from_tf
+from penstock.tf._values import plain, unwrap
+
+if TYPE_CHECKING:
+    from penstock.tf._dataset import Dataset
+
+
+def _of(engine: Any) -> Dataset:
+    from penstock.tf._dataset import Dataset
+
+    return Dataset._of(engine)
+
+
+def engine_of(op: str, dataset: Any) -> Any:
+    """The engine's dataset in ours."""
+    from penstock.tf._dataset import Dataset
+
+    if not isinstance(dataset, Dataset):
+        raise TypeError(f"{op}: must be a Dataset, got {type(dataset).__name__}")
+    return dataset._penstock_value
+
+
+def as_type(dataset: Any, dtype: Any) -> Any:
+    """Numbers of an engine's dataset in another dtype."""
+    kind = as_dtype(dtype).dtype
+    if kind == np.int64:
+        return dataset
+    return dataset.map(lambda x: engine_ops.cast(x, kind))
+
+
+def paths(value: Any) -> Any:
+    """File names: one, several, or an engine's dataset of them."""
+    engine = getattr(value, "_penstock_value", None)
+    if engine is not None:
+        return engine
+    if isinstance(value, np.ndarray):
+        return [bytes(v) for v in value.ravel()]
+    if isinstance(value, (list, tuple)):
+        return [bytes(v) if isinstance(v, bytes) else v for v in value]
+    return bytes(value) if isinstance(value, bytes) else value
+
+
+class _Generated:
+    """The items of a user's generator, in the declared types.
+
+    An item that does not fit raises, and the generator goes on.
+    """
+
+    def __init__(self, items: Any, signature: Any) -> None:
+        self._items = iter(items)
+        self._signature = signature
+
+    def __iter__(self) -> _Generated:
+        return self
+
+    def __next__(self) -> Any:
+        item = next(self._items)
+        if self._signature is None:
+            return unwrap(tuple(item) if type(item) is list else item)
+        return _fit(item, self._signature)
+
+
+def _fit(item: Any, spec: Any) -> Any:
+    """One item of a generator as its spec says, or TypeError."""
+    if isinstance(spec, TensorSpec):
+        return _fit_tensor(item, spec)
+    if isinstance(spec, RaggedTensorSpec):
+        return unwrap(item)
+    if isinstance(spec, dict):
+        if not isinstance(item, dict) or set(item) != set(spec):
+            raise TypeError(_mismatch(item, spec))
+        return {k: _fit(item[k], s) for k, s in spec.items()}
+    if isinstance(spec, (tuple, list)):
+        if not isinstance(item, (tuple, list)) or len(item) != len(spec):
+            raise TypeError(_mismatch(item, spec))
+        parts = [_fit(i, s) for i, s in zip(item, spec)]
+        return _structure.encode_tuple(spec, parts)
+    return unwrap(item)
+
+
+def _mismatch(item: Any, spec: Any) -> str:
+    return (
+        "from_generator: `generator` yielded an element that did not match the "
+        f"expected structure. The expected structure was {spec}, but the yielded "
+        f"element was {item!r}."
+    )
+
+
+def _fit_tensor(item: Any, spec: TensorSpec) -> Any:
+    wanted = spec.dtype.dtype
+    if isinstance(item, (tuple, dict)) and wanted == object:
+        raise TypeError(_mismatch(item, spec))
+    value = unwrap(list(item) if isinstance(item, tuple) else item)
+    if isinstance(value, (str, bytes)):
+        got, shape = np.dtype(object), ()
+    else:
+        value = np.asarray(value)
+        got, shape = value.dtype, value.shape
+    if got.kind in "OSU" and wanted == object:
+        pass
+    elif got != wanted:
+        python = not isinstance(item, (np.ndarray, np.generic))
+        numbers = got.kind in "biuf" and wanted.kind in "biuf"
+        if not numbers or not (python or np.can_cast(got, wanted, "same_kind")):
+            raise TypeError(
+                "from_generator: `generator` yielded an element that could not be "
+                f"converted to the expected type. The expected type was "
+                f"{spec.dtype.name}, but the yielded element was {item!r}."
+            )
+        if wanted.kind in "iu" and got.kind == "f":
+            raise TypeError(
+                "from_generator: `generator` yielded an element that could not be "
+                f"converted to the expected type. The expected type was "
+                f"{spec.dtype.name}, but the yielded element was {item!r}."
+            )
+        value = value.astype(wanted)
+    if not spec.shape.is_compatible_with(shape):
+        raise TypeError(
+            f"from_generator: `generator` yielded an element of shape {shape} where an "
+            f"element of shape {spec.shape} was expected."
+        )
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+class _Generator:
+    """Makes the iterator of an iteration; compares by the user's function."""
+
+    def __init__(self, fn: Any, args: tuple[Any, ...], signature: Any) -> None:
+        self.fn = fn
+        self.args = args
+        self.signature = signature
+
+    @property
+    def fingerprint(self) -> str:
+        return function_identity((self.fn, self.args))
+
+    def __call__(self) -> _Generated:
+        return _Generated(self.fn(*self.args), self.signature)
+
+
+def _signature(types: Any, shapes: Any) -> Any:
+    """output_types and output_shapes as one signature."""
+    if isinstance(types, dict):
+        return {
+            k: _signature(t, None if shapes is None else shapes[k])
+            for k, t in types.items()
+        }
+    if isinstance(types, (tuple, list)):
+        parts = [
+            _signature(t, None if shapes is None else shapes[i])
+            for i, t in enumerate(types)
+        ]
+        return _structure.encode_tuple(types, parts)
+    return TensorSpec(shapes, types)
+
+
+class Sources:
+    """Mixed into `Dataset`."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def range(*args: Any, **kwargs: Any) -> Dataset:
+        """``range(stop)`` or ``range(start, stop[, step])``.
+
+        >>> import penstock.tf as tf
+        >>> [int(x) for x in tf.data.Dataset.range(2, 8, 3, output_type=tf.int32)]
+        [2, 5]
+        """
+        dtype = kwargs.pop("output_type", int64)
+        name = kwargs.pop("name", None)
+        if kwargs:
+            raise TypeError(f"range: unknown arguments {sorted(kwargs)}")
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"range takes 1 to 3 numbers, got {len(args)}")
+        numbers = [int(a) for a in args]
+        return _of(as_type(Engine.range(*numbers, name=name), dtype))
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """One element.
+
+        >>> import penstock.tf as tf
+        >>> next(iter(tf.data.Dataset.from_tensors([1, 2]))).numpy()
+        array([1, 2], dtype=int32)
+        """
+        return _of(Engine.from_tensors(unwrap(tensors), name=name))
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """The slices along the first dimension.
+
+        >>> import penstock.tf as tf
+        >>> ds = tf.data.Dataset.from_tensor_slices(([1, 2], ["a", "b"]))
+        >>> [(int(n), s.numpy()) for n, s in ds]
+        [(1, b'a'), (2, b'b')]
+        """
+        return _of(Engine.from_tensor_slices(_arrays(unwrap(tensors)), name=name))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """What a generator gives, in the declared types.
+
+        >>> import penstock.tf as tf
+        >>> def numbers(stop):
+        ...     yield from range(stop)
+        >>> ds = tf.data.Dataset.from_generator(
+        ...     numbers, args=[3], output_signature=tf.TensorSpec((), tf.int32))
+        >>> [int(x) for x in ds]
+        [0, 1, 2]
+        """
+        check_callable("from_generator", "generator", generator)
+        if output_types is not None:
+            if output_signature is not None:
+                raise TypeError(
+                    "from_generator: give either output_signature or output_types"
+                )
+            output_signature = _signature(output_types, output_shapes)
+        elif output_shapes is not None:
+            raise TypeError("from_generator: output_shapes needs output_types")
+        bound = tuple(plain(unwrap(a)) for a in args or ())
+        engine = Engine.from_generator(
+            _Generator(generator, bound, output_signature),
+            None if output_signature is None else spec_from_tf(output_signature),
+            name=name,
+        )
+        return _of(engine)
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any,
+        shuffle: Any = None,
+        seed: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The files that match, in random order unless ``shuffle=False``.
+
+        >>> import penstock.tf as tf
+        >>> tf.data.Dataset.list_files("/nowhere/*.jpg")
+        Traceback (most recent call last):
+        ...
+        penstock._errors.InvalidArgumentError: list_files: No files matched pattern: /nowhere/*.jpg
+        """
+        patterns = paths(file_pattern)
+        if isinstance(patterns, Engine):
+            patterns = list(patterns)
+        files = Engine.list_files(patterns)
+        if next(iter(files), None) is None:
+            listed = patterns if isinstance(patterns, list) else [patterns]
+            texts = [p.decode() if isinstance(p, bytes) else str(p) for p in listed]
+            raise InvalidArgumentError(
+                f"list_files: No files matched pattern: {', '.join(texts)}"
+            )
+        if shuffle is None or shuffle:
+            return _of(
+                Engine.list_files(
+                    patterns, shuffle=True, seed=_seeds.of(seed), name=name
+                )
+            )
+        return _of(Engine.list_files(patterns, name=name))
+
+    @staticmethod
+    def random(
+        seed: Any = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Random int64 in [0, 2**32), without end.
+
+        >>> import penstock.tf as tf
+        >>> ds = tf.data.Dataset.random(seed=4).take(3)
+        >>> list(ds.as_numpy_iterator()) == list(ds.as_numpy_iterator())
+        True
+        """
+        return _of(
+            Engine.random(_seeds.of(seed), bool(rerandomize_each_iteration), name=name)
+        )
+
+    @staticmethod
+    def counter(
+        start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None
+    ) -> Dataset:
+        """``start, start + step, ...`` without end.
+
+        >>> import penstock.tf as tf
+        >>> [int(x) for x in tf.data.Dataset.counter(5, 2).take(2)]
+        [5, 7]
+        """
+        return _of(as_type(Engine.counter(int(start), int(step), name=name), dtype))
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Element i of every dataset as one; takes datasets or a structure.
+
+        >>> import penstock.tf as tf
+        >>> a, b = tf.data.Dataset.range(2), tf.data.Dataset.range(5, 9)
+        >>> [(int(x), int(y)) for x, y in tf.data.Dataset.zip((a, b))]
+        [(0, 5), (1, 6)]
+        """
+        if not args and datasets is None:
+            raise TypeError("Must pass at least one dataset to `zip`.")
+        if args and datasets is not None:
+            raise TypeError("Both `*args` and `datasets` cannot be set.")
+        structure = datasets if datasets is not None else args
+        if len(args) == 1:
+            structure = args[0]
+        if isinstance(structure, Sources):
+            return _of(Engine.zip(engine_of("zip", structure), name=name))
+
+        def inner(value: Any) -> Any:
+            if isinstance(value, (tuple, list)):
+                if isinstance(value, list):
+                    raise TypeError(
+                        "zip: the datasets must be given as a tuple, got a list"
+                    )
+                return _structure.encode_tuple(value, [inner(v) for v in value])
+            if isinstance(value, dict):
+                return {k: inner(v) for k, v in value.items()}
+            return engine_of("zip", value)
+
+        return _of(Engine.zip(inner(structure), name=name))
+
+    @staticmethod
+    def load(
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Any = None,
+        wait: bool = False,
+    ) -> Dataset:
+        """What `Dataset.save` wrote at `path`.
+
+        >>> import penstock.tf as tf, tempfile
+        >>> with tempfile.TemporaryDirectory() as where:
+        ...     tf.data.Dataset.range(2).save(where)
+        ...     [int(x) for x in tf.data.Dataset.load(where)]
+        [0, 1]
+        """
+        return _of(Engine.load(paths(path)))
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Any,
+        weights: Any = None,
+        seed: Any = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Each element from one of `datasets`, drawn at random.
+
+        >>> import penstock.tf as tf
+        >>> a = tf.data.Dataset.from_tensors(0).repeat(2)
+        >>> ds = tf.data.Dataset.sample_from_datasets([a, a], [0.5, 0.5], seed=1)
+        >>> [int(x) for x in ds]
+        [0, 0, 0, 0]
+        """
+        op = "sample_from_datasets"
+        if weights is not None and not isinstance(weights, Sources):
+            weights = [float(w) for w in weights]
+        return _of(
+            Engine.sample_from_datasets(
+                [engine_of(op, d) for d in datasets],
+                weights,
+                _seeds.of(seed),
+                bool(stop_on_empty_dataset),
+                bool(rerandomize_each_iteration),
+            )
+        )
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Elements of `datasets` in the order that `choice_dataset` says.
+
+        >>> import penstock.tf as tf
+        >>> a, b = tf.data.Dataset.range(3), tf.data.Dataset.range(10, 13)
+        >>> choice = tf.data.Dataset.from_tensor_slices([1, 0]).map(
+        ...     lambda i: tf.cast(i, tf.int64))
+        >>> ds = tf.data.Dataset.choose_from_datasets([a, b], choice)
+        >>> [int(x) for x in ds]
+        [10, 0]
+        """
+        op = "choose_from_datasets"
+        return _of(
+            Engine.choose_from_datasets(
+                [engine_of(op, d) for d in datasets],
+                engine_of(op, choice_dataset),
+                bool(stop_on_empty_dataset),
+            )
+        )
+
+
+def _arrays(value: Any) -> Any:
+    """Leaves that the engine slices: a scalar cannot be."""
+    if isinstance(value, dict):
+        return {k: _arrays(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return _structure.encode_tuple(value, [_arrays(v) for v in value])
+    if isinstance(value, (str, bytes, np.generic)):
+        raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+    return value
+
+
+__all__ = ["Sources", "engine_of", "paths"]

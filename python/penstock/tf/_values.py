@@ -1,0 +1,528 @@
+"""Tensors as users of TensorFlow know them, on NumPy.
+
+    Tensor        an array: ndarray with `.numpy()`
+    Int64 ...     a number: NumPy's own scalar with `.numpy()`, as fast as that
+    Bytes         a string: bytes with `.numpy()`, so that `open(x)` works
+
+`wrap` makes them of what the engine gives, `unwrap` gives the engine what it
+takes, with TensorFlow's dtypes: a Python int is int32, a float float32.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from penstock._dataset import Dataset as EngineDataset
+from penstock._ragged import Ragged
+from penstock._trace_value import Traced, TracedBytes, current_or_none
+from penstock.tf import _structure
+from penstock.tf._dtypes import numpy_dtype
+from penstock.tf._shapes import TensorShape
+
+_INT32 = range(-(2**31), 2**31)
+_INT64 = range(-(2**63), 2**63)
+_SMALL = frozenset(np.dtype(t) for t in ("int8", "uint8", "int16", "uint16"))
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    return "string" if dtype.kind in "OSU" else dtype.name
+
+
+class Tensor(np.ndarray):  # type: ignore[type-arg]
+    """An array of a tensor's values.
+
+    >>> import penstock.tf as tf
+    >>> batch = next(iter(tf.data.Dataset.range(3).batch(3)))
+    >>> batch
+    <tf.Tensor: shape=(3,), dtype=int64, numpy=array([0, 1, 2])>
+    >>> batch.numpy().tolist(), batch[1].numpy() + 1
+    ([0, 1, 2], np.int64(2))
+    """
+
+    def numpy(self) -> Any:
+        """The values as a plain array of their own, or a NumPy scalar."""
+        plain = self.view(np.ndarray)
+        if self.ndim == 0:
+            return plain[()]
+        return plain if plain.flags.writeable else plain.copy()
+
+    @property
+    def shape(self) -> Any:
+        return TensorShape(np.ndarray.shape.__get__(self))  # type: ignore[attr-defined]
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise AttributeError("the shape of a tensor cannot be set; use tf.reshape")
+
+    def get_shape(self) -> Any:
+        """The same as ``shape``."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that `shape` holds."""
+        check_shape(self.shape, shape)
+
+    @property
+    def device(self) -> str:
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    def __getitem__(self, key: Any) -> Any:
+        got = np.ndarray.__getitem__(self, key)
+        return got if isinstance(got, Tensor) else wrap(got)
+
+    def __iter__(self) -> Any:
+        if self.ndim == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[i] for i in range(len(self)))
+
+    def __truediv__(self, other: Any) -> Any:
+        if self.dtype in _SMALL and not isinstance(other, Traced):
+            return np.ndarray.__truediv__(
+                self.astype(np.float32), _as_float32(other)
+            )
+        return np.ndarray.__truediv__(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if self.dtype in _SMALL and not isinstance(other, Traced):
+            return np.ndarray.__rtruediv__(
+                self.astype(np.float32), _as_float32(other)
+            )
+        return np.ndarray.__rtruediv__(self, other)
+
+    def __eq__(self, other: object) -> Any:
+        if self.dtype == object and isinstance(other, str):
+            other = other.encode()
+        return np.ndarray.__eq__(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if self.dtype == object and isinstance(other, str):
+            other = other.encode()
+        return np.ndarray.__ne__(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        text = np.array2string(self.view(np.ndarray))
+        gap = "\n" if self.ndim > 1 else ""
+        return (
+            f"tf.Tensor({gap}{text}, shape={self.shape}, "
+            f"dtype={_dtype_name(self.dtype)})"
+        )
+
+    def __repr__(self) -> str:
+        gap = "\n" if self.ndim > 1 else ""
+        plain = self.view(np.ndarray)
+        value = repr(plain) if self.ndim else repr(plain[()].item())
+        return (
+            f"<tf.Tensor: shape={self.shape}, dtype={_dtype_name(self.dtype)}, "
+            f"numpy={gap}{value}>"
+        )
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0:
+            return format(self.view(np.ndarray)[()], spec)
+        return format(self.view(np.ndarray), spec) if spec else str(self)
+
+
+def _as_float32(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype in _SMALL:
+        return value.astype(np.float32)
+    return value
+
+
+def _scalar_class(name: str) -> Any:
+    base = getattr(np, name)
+
+    def numpy(self: Any) -> Any:
+        """The value as NumPy's own scalar."""
+        return base(self)
+
+    def text(self: Any) -> str:
+        return f"tf.Tensor({base(self)!s}, shape=(), dtype={name})"
+
+    def representation(self: Any) -> str:
+        return f"<tf.Tensor: shape=(), dtype={name}, numpy={base(self)!s}>"
+
+    def formatted(self: Any, spec: str) -> str:
+        return format(base(self), spec)
+
+    members = {
+        "__slots__": (),
+        "__module__": __name__,
+        "__doc__": f"A number of {name}: `np.{name}` with `.numpy()`.",
+        "numpy": numpy,
+        "shape": property(lambda self: TensorShape(())),
+        "get_shape": lambda self: TensorShape(()),
+        "set_shape": lambda self, shape: check_shape(TensorShape(()), shape),
+        "__str__": text,
+        "__repr__": representation,
+        "__format__": formatted,
+    }
+    if np.dtype(name) in _SMALL:
+        members["__truediv__"] = lambda self, other: (
+            np.float32(self) / _as_float32(other)
+        )
+        members["__rtruediv__"] = lambda self, other: (
+            _as_float32(other) / np.float32(self)
+        )
+    return type(name.capitalize(), (base,), members)
+
+
+Int8, Int16, Int32, Int64 = map(_scalar_class, ("int8", "int16", "int32", "int64"))
+UInt8, UInt16 = map(_scalar_class, ("uint8", "uint16"))
+UInt32, UInt64 = map(_scalar_class, ("uint32", "uint64"))
+Float16, Float32, Float64 = map(_scalar_class, ("float16", "float32", "float64"))
+
+
+class Bytes(bytes):
+    """A string.
+
+    >>> import penstock.tf as tf
+    >>> word = tf.constant("penstock")
+    >>> word, word.numpy(), word == "penstock"
+    (<tf.Tensor: shape=(), dtype=string, numpy=b'penstock'>, b'penstock', True)
+    """
+
+    __slots__ = ()
+
+    def numpy(self) -> bytes:
+        """The value as plain bytes."""
+        return bytes(self)
+
+    @property
+    def shape(self) -> Any:
+        return TensorShape(())
+
+    def get_shape(self) -> Any:
+        return TensorShape(())
+
+    def set_shape(self, shape: Any) -> None:
+        check_shape(TensorShape(()), shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(object)
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return bytes.__eq__(self, _as_bytes(other)) is True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = bytes.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return Bytes(bytes.__add__(self, _as_bytes(other)))
+
+    def __radd__(self, other: Any) -> Any:
+        return Bytes(_as_bytes(other) + bytes(self))
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({bytes(self)!r}, shape=(), dtype=string)"
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor: shape=(), dtype=string, numpy={bytes(self)!r}>"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(bytes(self)), spec)
+
+    def __reduce__(self) -> Any:
+        return Bytes, (bytes(self),)
+
+
+def _as_bytes(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
+
+
+def check_shape(shape: Any, asked: Any) -> None:
+    """Raises where a tensor does not have the shape that was asked for."""
+    if not TensorShape(shape).is_compatible_with(asked):
+        raise ValueError(
+            f"Tensor's shape {tuple(shape)} is not compatible with supplied shape "
+            f"{TensorShape(asked)}."
+        )
+
+
+def _zero_d(value: Any) -> Tensor:
+    return np.asarray(value).view(Tensor)
+
+
+def _array(value: np.ndarray[Any, Any]) -> Any:
+    return value.view(Tensor)
+
+
+_WRAPPERS: dict[type, Any] = {
+    np.ndarray: _array,
+    bytes: Bytes,
+    np.bool_: _zero_d,
+    **{
+        cls.__base__: cls
+        for cls in (
+            Int8,
+            Int16,
+            Int32,
+            Int64,
+            UInt8,
+            UInt16,
+            UInt32,
+            UInt64,
+            Float16,
+            Float32,
+            Float64,
+        )
+    },
+}
+
+
+def wrap(value: Any) -> Any:
+    """What the engine gives, as users of TensorFlow know it."""
+    wrapper = _WRAPPERS.get(type(value))
+    if wrapper is not None:
+        return wrapper(value)
+    if type(value) is tuple:
+        return tuple([wrap(v) for v in value])
+    if type(value) is dict:
+        return {k: wrap(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return _structure.rebuild(value, [wrap(v) for v in value])
+    if isinstance(value, EngineDataset):
+        from penstock.tf._dataset import Dataset
+
+        return Dataset._of(value)
+    if isinstance(value, Ragged):
+        from penstock.tf._ragged import RaggedTensor
+
+        return RaggedTensor._of(value)
+    if isinstance(value, np.generic):
+        return _zero_d(value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """What the engine gives, as `as_numpy_iterator` gives it."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+        return value
+    if type(value) is dict:
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return _structure.rebuild(value, [plain(v) for v in value])
+    if isinstance(value, EngineDataset):
+        from penstock.tf._dataset import Dataset
+
+        return Dataset._of(value).as_numpy_iterator()
+    if isinstance(value, Ragged):
+        from penstock.tf._ragged import RaggedTensor
+
+        return RaggedTensor._of(value)
+    return value
+
+
+def python_number(value: Any) -> Any:
+    """A Python number in the dtype that TensorFlow gives it."""
+    if isinstance(value, bool):
+        return np.bool_(value)
+    if isinstance(value, float):
+        return np.float32(value)
+    if value in _INT32:
+        return np.int32(value)
+    if value not in _INT64:
+        raise ValueError(
+            "Can't convert Python sequence with out-of-range integer to Tensor."
+        )
+    return np.int64(value)
+
+
+_PLAIN_NUMBERS = frozenset((bool, int, float))
+_SCALARS = frozenset(c for c in _WRAPPERS.values() if isinstance(c, type))
+_PASSED_ON = _SCALARS | {np.ndarray, Tensor, bytes, str, type(None)}
+
+
+def unwrap(value: Any) -> Any:
+    """A structure as the engine takes it; lists in it are tensors."""
+    kind = type(value)
+    if kind in _PASSED_ON:
+        return value
+    if kind in _PLAIN_NUMBERS:
+        return python_number(value)
+    if isinstance(value, (Traced, TracedBytes, np.ndarray, np.generic, Ragged)):
+        return value
+    if kind is tuple:
+        return tuple([unwrap(v) for v in value])
+    if isinstance(value, dict):
+        return {k: unwrap(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            return type(value)(*[unwrap(v) for v in value])
+        return tuple([unwrap(v) for v in value])
+    if isinstance(value, list):
+        return list_to_array(value)
+    engine = getattr(value, "_penstock_value", None)
+    if engine is not None:
+        return engine
+    if isinstance(value, (int, float)):
+        return python_number(value)
+    if _structure.carrier(kind) is not None:
+        return _structure.encode_fields(value, unwrap)
+    return value
+
+
+def _leaves(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def has_traced(value: Any) -> bool:
+    """Whether a value, or one in a list, is that of a traced function."""
+    if isinstance(value, (Traced, TracedBytes)):
+        return True
+    return isinstance(value, (list, tuple)) and any(has_traced(v) for v in value)
+
+
+def list_dtype(value: Any) -> np.dtype[Any] | None:
+    """The dtype of a list of numbers; None for strings.
+
+    Python numbers take the dtype of the tensors beside them.
+    """
+    strong: list[np.dtype[Any]] = []
+    weak = {bool: 0, int: 0, float: 0}
+    large = False
+    for leaf in _leaves(value):
+        if isinstance(leaf, (str, bytes)):
+            return None
+        if isinstance(leaf, (np.ndarray, np.generic, Traced)):
+            strong.append(leaf.dtype)
+        elif isinstance(leaf, bool):
+            weak[bool] += 1
+        elif isinstance(leaf, float):
+            weak[float] += 1
+        elif hasattr(leaf, "__array__"):
+            strong.append(np.asarray(leaf).dtype)
+        else:
+            weak[int] += 1
+            large = large or operator.index(leaf) not in _INT32
+    if strong:
+        found = np.result_type(*set(strong))
+        if found.kind in "biu" and weak[float]:
+            return np.dtype(np.float32)
+        return found
+    if weak[float] or not any(weak.values()):
+        return np.dtype(np.float32)
+    if weak[int]:
+        return np.dtype(np.int64 if large else np.int32)
+    return np.dtype(np.bool_)
+
+
+def list_to_array(value: Any, dtype: Any = None) -> Any:
+    """A nested list as an array, with TensorFlow's dtypes."""
+    if has_traced(value):
+        from penstock._trace_methods import array
+
+        return array(value, dtype or list_dtype(value))
+    found = list_dtype(value) if dtype is None else np.dtype(dtype)
+    if found is None or found.kind in "SUO":
+        return _string_array(value)
+    try:
+        made = np.array(value, dtype=found)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                "Can't convert non-rectangular Python sequence to Tensor."
+            ) from None
+        raise
+    return made
+
+
+def _string_array(value: Any) -> Any:
+    made = np.array(value, dtype=object)
+    flat = made.reshape(-1)
+    for i, item in enumerate(flat):
+        if not isinstance(item, (str, bytes)):
+            raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
+        flat[i] = _as_bytes(bytes(item) if isinstance(item, Bytes) else item)
+    return made
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """`value` as a tensor: a Python int is int32, a float float32.
+
+    >>> import penstock.tf as tf
+    >>> tf.convert_to_tensor([1.5, 2]).dtype
+    dtype('float32')
+    """
+    kind = None if dtype is None else numpy_dtype(dtype)
+    if isinstance(value, TracedBytes):
+        return value
+    if isinstance(value, Traced):
+        return value if kind is None or value.dtype == kind else value.astype(kind)
+    if isinstance(value, (list, tuple)):
+        made = list_to_array(value, kind)
+        return made if isinstance(made, Traced) else wrap(made)
+    if isinstance(value, (str, bytes)):
+        if kind is not None and kind != object:
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {kind}")
+        return Bytes(_as_bytes(value))
+    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+        if kind is None:
+            return wrap(python_number(value))
+        if isinstance(value, float) and kind.kind in "iub":
+            raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {kind}")
+        return wrap(np.asarray(value).astype(kind)[()])
+    array = np.asarray(getattr(value, "_penstock_value", value))
+    if array.dtype.kind in "SU":
+        array = np.vectorize(_as_bytes, otypes=[object])(array)
+    elif kind is not None and array.dtype != kind:
+        array = array.astype(kind)
+    return wrap(array[()])
+
+
+def constant(
+    value: Any, dtype: Any = None, shape: Any = None, name: str | None = None
+) -> Any:
+    """A tensor of a Python value, in a dtype and a shape.
+
+    >>> import penstock.tf as tf
+    >>> tf.constant(7), tf.constant(0.5, shape=(2,)).numpy()
+    (<tf.Tensor: shape=(), dtype=int32, numpy=7>, array([0.5, 0.5], dtype=float32))
+    """
+    made = convert_to_tensor(value, dtype)
+    if shape is None or isinstance(made, (Traced, TracedBytes)):
+        return made
+    array = np.asarray(made, dtype=object if isinstance(made, bytes) else None)
+    if isinstance(made, bytes):
+        array[()] = bytes(made)
+    dims = tuple(TensorShape(shape))
+    if array.size == 1:
+        return wrap(np.full(dims, array.reshape(-1)[0], array.dtype)[()])
+    return wrap(np.reshape(array, dims))
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a value that a pipeline or an operation gave.
+
+    >>> import penstock.tf as tf
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
+    (True, False)
+    """
+    if isinstance(x, (Traced, TracedBytes, Tensor, Bytes)):
+        return True
+    return type(x) in _SCALARS
+
+
+def tracing() -> bool:
+    """Whether a function is being traced on this thread."""
+    return current_or_none() is not None
+
+
+for _function in (constant, convert_to_tensor, is_tensor):
+    setattr(_function, "__penstock_traceable__", True)  # noqa: B010
