@@ -87,6 +87,22 @@ class Call:
         return Call, (self.fn, self.kind)
 
 
+class ScanCall(Call):
+    """The function of a scan: state and element, a tuple not spread out."""
+
+    def __init__(self, fn: Callable[..., Any], packed: bool) -> None:
+        super().__init__(fn, "element")
+        self.packed = packed
+
+    def __call__(self, *args: Any) -> Any:
+        if self.packed or len(args) != 2:
+            args = (args[0], tuple(args[1:]))
+        return super().__call__(*args)
+
+    def __reduce__(self) -> Any:
+        return ScanCall, (self.fn, self.packed)
+
+
 def _result(value: Any, kind: str) -> Any:
     if kind == "element":
         if type(value) is list:

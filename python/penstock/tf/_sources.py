@@ -72,7 +72,20 @@ class _Generated:
         item = next(self._items)
         if self._signature is None:
             return unwrap(tuple(item) if type(item) is list else item)
-        return _fit(item, self._signature)
+        try:
+            return _fit(item, self._signature)
+        except (TypeError, ValueError) as error:
+            return _Misfit(str(error))
+
+
+class _Misfit:
+    """Takes the place of an item that does not fit: an error of its own."""
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    def __array__(self, *unused: Any, **more: Any) -> Any:
+        raise TypeError(self._message)
 
 
 def _fit(item: Any, spec: Any) -> Any:

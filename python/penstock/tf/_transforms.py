@@ -9,11 +9,11 @@ import numpy as np
 
 from penstock import _spec as engine_spec
 from penstock._errors import InvalidArgumentError
-from penstock._functions import cpu_count
+from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE, UNKNOWN
-from penstock.tf import _seeds, _structure
+from penstock.tf import _seeds
 from penstock.tf._dtypes import int64
-from penstock.tf._functions import call
+from penstock.tf._functions import ScanCall, call
 from penstock.tf._options import Options
 from penstock.tf._sources import engine_of, paths
 from penstock.tf._values import unwrap
@@ -159,7 +159,9 @@ class Transforms:
         >>> [int(x) for x in ds]
         [0, 1, 3, 6]
         """
-        fn = call("scan", scan_func, "element")
+        check_callable("scan", "scan_func", scan_func)
+        spec = self._penstock_value.element_spec
+        fn = ScanCall(scan_func, type(spec) is tuple)
         return self._then(
             self._penstock_value.scan(unwrap(initial_state), fn, name=name)
         )
@@ -394,18 +396,15 @@ class Transforms:
         >>> [[int(x) for x in w] for w in windows]
         [[0, 1], [2, 3]]
         """
-        engine = self._penstock_value
-        spec = engine.element_spec
-        windows = engine.window(
-            _count(size),
-            None if shift is None else _count(shift),
-            _count(stride),
-            bool(drop_remainder),
-            name=name,
+        return self._then(
+            self._penstock_value.window(
+                _count(size),
+                None if shift is None else _count(shift),
+                _count(stride),
+                bool(drop_remainder),
+                name=name,
+            )
         )
-        if isinstance(spec, (tuple, dict)):
-            return self._then(_windows_of_leaves(windows, spec))
-        return self._then(windows)
 
     # --- order and choice -------------------------------------------------------
 
@@ -595,29 +594,6 @@ def _default_cycle(calls: int | None) -> int:
     if calls is None:
         return cores
     return max(1, cores // 2) if calls == AUTOTUNE else max(1, min(calls, cores))
-
-
-def _windows_of_leaves(windows: Any, spec: Any) -> Any:
-    """A window of a structure is a structure of windows."""
-
-    def pick(window: Any, path: tuple[Any, ...]) -> Any:
-        def leaf(*args: Any) -> Any:
-            value: Any = args if len(args) != 1 or isinstance(spec, tuple) else args[0]
-            for step in path:
-                value = value[step]
-            return value
-
-        return window.map(leaf)
-
-    def split(window: Any, part: Any, path: tuple[Any, ...]) -> Any:
-        if isinstance(part, dict):
-            return {k: split(window, s, (*path, k)) for k, s in part.items()}
-        if isinstance(part, tuple):
-            items = [split(window, s, (*path, i)) for i, s in enumerate(part)]
-            return _structure.encode_tuple(part, items)
-        return pick(window, path)
-
-    return windows.map(lambda window: split(window, spec, ()), 1, executor="thread")
 
 
 def _structured(shapes: Any) -> Any:

@@ -87,8 +87,9 @@ def of_function(error: Exception) -> Exception:
         kind = UnimplementedError
     own = type(error)
     if (own, kind) not in _twins:
+        bases = (kind,) if issubclass(kind, own) else (own, kind)
         try:
-            _twins[own, kind] = type(own.__name__, (own, kind), {"__module__": __name__})
+            _twins[own, kind] = type(own.__name__, bases, {"__module__": __name__})
         except TypeError:
             _twins[own, kind] = None
     twin = _twins[own, kind]

@@ -1,0 +1,178 @@
+"""Branches and loops of `tf`: they do at once what Python would do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock.tf import _structure
+from penstock.tf._apply import eager_only
+from penstock.tf._structure import map_structure
+from penstock.tf._values import convert_to_tensor, unwrap, wrap
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """``true_fn()`` or ``false_fn()``.
+
+    >>> import penstock.tf as tf
+    >>> tf.cond(tf.constant(True), lambda: 1, lambda: 2)
+    1
+    """
+    if true_fn is None or false_fn is None:
+        raise TypeError("cond: true_fn and false_fn must be given")
+    return true_fn() if pred else false_fn()
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """The function of the first predicate that holds."""
+    pairs = pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs
+    for predicate, function in pairs:
+        if predicate:
+            return function()
+    if default is None:
+        raise ValueError("case: no predicate holds and there is no default")
+    return default()
+
+
+def switch_case(
+    branch_index: Any,
+    branch_fns: Any,
+    default: Callable[[], Any] | None = None,
+    name: str = "switch_case",
+) -> Any:
+    """The function of a number; the default, or the last, for others."""
+    functions = dict(branch_fns if isinstance(branch_fns, dict) else enumerate(branch_fns))
+    chosen = functions.get(int(branch_index), default)
+    return (chosen or functions[max(functions)])()
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Calls `body` on the variables while `cond` of them holds.
+
+    >>> import penstock.tf as tf
+    >>> tf.while_loop(lambda i: i < 5, lambda i: (i + 2,), (tf.constant(0),))[0].numpy()
+    np.int32(6)
+    """
+    variables = map_structure(convert_to_tensor, loop_vars)
+    left = None if maximum_iterations is None else int(maximum_iterations)
+    while (left is None or left > 0) and cond(*variables):
+        made = body(*variables)
+        if not isinstance(made, (list, tuple)):
+            made = (made,)
+        variables = type(loop_vars)(made)
+        left = None if left is None else left - 1
+    return map_structure(convert_to_tensor, variables)
+
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """`fn` of every row, stacked.
+
+    >>> import penstock.tf as tf
+    >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
+    array([1, 4, 9], dtype=int32)
+    """
+    leaves = [convert_to_tensor(leaf) for leaf in _structure.flatten(elems)]
+    count = len(leaves[0])
+    rows = [fn(map_structure(lambda x, i=i: convert_to_tensor(x)[i], elems)) for i in range(count)]
+    if not rows:
+        return elems
+    return map_structure(
+        lambda *parts: wrap(np.stack([np.asarray(unwrap(p)) for p in parts])), *rows
+    )
+
+
+def vectorized_map(
+    fn: Callable[..., Any], elems: Any, fallback_to_while_loop: bool = True, **more: Any
+) -> Any:
+    """The same as `map_fn`."""
+    return map_fn(fn, elems)
+
+
+def foldl(fn: Callable[..., Any], elems: Any, initializer: Any = None, **more: Any) -> Any:
+    """``state = fn(state, row)`` from the first row to the last."""
+    rows = list(convert_to_tensor(elems))
+    state = rows.pop(0) if initializer is None else convert_to_tensor(initializer)
+    for row in rows:
+        state = fn(state, row)
+    return state
+
+
+def print_(*inputs: Any, **kwargs: Any) -> None:
+    """Prints tensors, to standard error as TensorFlow does.
+
+    >>> import sys, penstock.tf as tf
+    >>> tf.print("x:", tf.constant([1, 2]), output_stream=sys.stdout)
+    x: [1 2]
+    """
+    import sys
+
+    stream = kwargs.pop("output_stream", sys.stderr)
+    kwargs.pop("summarize", None)
+    kwargs.pop("name", None)
+    texts = [_text(value) for value in inputs]
+    ending = kwargs.pop("end", "\n")
+    between = kwargs.pop("sep", " ")
+    stream.write(between.join(texts) + ending)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, np.ndarray):
+        return str(np.asarray(value))
+    if isinstance(value, np.generic):
+        return str(value.item())
+    return str(value)
+
+
+def timestamp(name: str | None = None) -> Any:
+    """Seconds since 1970, as float64."""
+    return wrap(np.float64(time.time()))
+
+
+def group(*inputs: Any, **kwargs: Any) -> None:
+    """Nothing: what it groups has been done."""
+
+
+def no_op(name: str | None = None) -> None:
+    """Nothing."""
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor as NumPy's."""
+    eager_only("get_static_value", tensor)
+    return np.asarray(tensor) if isinstance(tensor, np.ndarray) else tensor

@@ -1,0 +1,82 @@
+"""`tf.nest`: structures of tensors.
+
+>>> import penstock.tf as tf
+>>> tf.nest.flatten({"b": 2, "a": (1, [3])})
+[1, 3, 2]
+>>> tf.nest.map_structure(lambda x: x + 1, (1, {"a": 2}))
+(2, {'a': 3})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.tf import _missing
+from penstock.tf._structure import encode_tuple, flatten
+from penstock.tf._structure import map_structure as _map
+
+
+def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
+    """`func` of corresponding leaves."""
+    return _map(func, *structure)
+
+
+def is_nested(structure: Any) -> bool:
+    """Whether it is a list, a tuple or a dict."""
+    return isinstance(structure, (list, tuple, dict))
+
+
+def pack_sequence_as(
+    structure: Any, flat_sequence: Any, expand_composites: bool = False
+) -> Any:
+    """Leaves in a structure."""
+    leaves = iter(flat_sequence)
+
+    def pack(part: Any, items: Iterator[Any]) -> Any:
+        if isinstance(part, dict):
+            made = {k: pack(part[k], items) for k in sorted(part)}
+            return type(part)((k, made[k]) for k in part)
+        if isinstance(part, (list, tuple)):
+            packed = [pack(p, items) for p in part]
+            return packed if isinstance(part, list) else encode_tuple(part, packed)
+        return next(items)
+
+    return pack(structure, leaves)
+
+
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Raises ValueError where two structures differ."""
+    same = is_nested(nest1) == is_nested(nest2)
+    if same and isinstance(nest1, dict):
+        same = isinstance(nest2, dict) and set(nest1) == set(nest2)
+        pairs = [(nest1[k], nest2[k]) for k in nest1] if same else []
+    elif same and is_nested(nest1):
+        same = len(nest1) == len(nest2) and (
+            not check_types or type(nest1) is type(nest2)
+        )
+        pairs = list(zip(nest1, nest2))
+    else:
+        pairs = []
+    if not same:
+        raise ValueError(
+            "The two structures don't have the same nested structure: "
+            f"{nest1!r} and {nest2!r}"
+        )
+    for a, b in pairs:
+        assert_same_structure(a, b, check_types)
+
+
+def __getattr__(name: str) -> Any:
+    return _missing.resolve("nest", name)
+
+
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "is_nested",
+    "map_structure",
+    "pack_sequence_as",
+]

@@ -1,0 +1,315 @@
+"""`tf.strings`: functions of strings, value by value.
+
+They run as Python: a function that uses them is not native.
+
+>>> import penstock.tf as tf
+>>> tf.strings.upper(["ab", "c"]).numpy().tolist()
+[b'AB', b'C']
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from penstock._errors import InvalidArgumentError
+from penstock._ragged import Ragged
+from penstock.tf import _missing
+from penstock.tf._dtypes import float32, numpy_dtype
+from penstock.tf._ragged import RaggedTensor
+from penstock.tf._values import Bytes, convert_to_tensor, wrap
+
+
+def _each(
+    function: Callable[..., Any], dtype: Any, *inputs: Any
+) -> Any:
+    """`function` of every string; results as a tensor of `dtype`."""
+    values = [convert_to_tensor(x) for x in inputs]
+    if all(not getattr(v, "shape", ()) for v in values):
+        made = function(*[bytes(v) if isinstance(v, bytes) else v for v in values])
+        return Bytes(made) if dtype is object else wrap(np.asarray(made, dtype)[()])
+    arrays = [
+        np.array(bytes(v), dtype=object) if isinstance(v, bytes) else np.asarray(v)
+        for v in values
+    ]
+    grid = np.broadcast_arrays(*arrays)
+    out = np.empty(grid[0].shape, object if dtype is object else dtype)
+    flat = out.reshape(-1)
+    columns = [g.reshape(-1) for g in grid]
+    for i in range(len(flat)):
+        flat[i] = function(*[c[i] for c in columns])
+    return wrap(out)
+
+
+def _text(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Any:
+    """Numbers as text.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.as_string(3).numpy(), tf.strings.as_string(0.5, 2).numpy()
+    (b'3', b'0.50')
+    """
+
+    def text(value: Any) -> bytes:
+        if isinstance(value, (bool, np.bool_)):
+            made = "true" if value else "false"
+        elif isinstance(value, (float, np.floating)):
+            kind = "e" if scientific else "g" if shortest else "f"
+            digits = 6 if precision < 0 else precision
+            made = f"{float(value):.{digits}{kind}}"
+        else:
+            made = str(int(value))
+        if width > len(made):
+            made = made.rjust(width, fill or " ")
+        return made.encode()
+
+    return _each(text, object, input)
+
+
+def bytes_split(input: Any, name: str | None = None) -> Any:
+    """The bytes of a string, or ragged for several."""
+    return _split(input, lambda s: [s[i : i + 1] for i in range(len(s))])
+
+
+def format(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Any:
+    """`template` with its placeholders replaced by tensors as text."""
+    values = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    parts = template.split(placeholder)
+    if len(parts) != len(values) + 1:
+        raise ValueError(
+            f"format: {len(parts) - 1} placeholders for {len(values)} inputs"
+        )
+    made = parts[0]
+    for value, rest in zip(values, parts[1:]):
+        plain = convert_to_tensor(value)
+        if isinstance(plain, bytes):
+            text = plain.decode()
+        else:
+            text = str(np.asarray(plain).tolist()).replace(", ", " ")
+        made += text + rest
+    return Bytes(made.encode())
+
+
+def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
+    """Strings of several tensors as one.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.join(["a", "b"], separator="/").numpy()
+    b'a/b'
+    """
+    between = _text(separator)
+    return _each(lambda *parts: between.join(map(_text, parts)), object, *inputs)
+
+
+def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
+    """The number of bytes, or of characters with ``unit="UTF8_CHAR"``."""
+    if unit == "UTF8_CHAR":
+        return _each(lambda s: len(s.decode("utf-8", "replace")), np.int32, input)
+    return _each(len, np.int32, input)
+
+
+def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
+    """In small letters."""
+    if encoding == "utf-8":
+        return _each(lambda s: s.decode().lower().encode(), object, input)
+    return _each(lambda s: s.lower(), object, input)
+
+
+def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
+    """In capital letters."""
+    if encoding == "utf-8":
+        return _each(lambda s: s.decode().upper().encode(), object, input)
+    return _each(lambda s: s.upper(), object, input)
+
+
+def strip(input: Any, name: str | None = None) -> Any:
+    """Without white space at both ends."""
+    return _each(lambda s: s.strip(), object, input)
+
+
+def ngrams(
+    data: Any,
+    ngram_width: int,
+    separator: str = " ",
+    **more: Any,
+) -> Any:
+    """Runs of `ngram_width` strings, joined."""
+    if any(v is not None and v is not False for v in more.values()):
+        raise NotImplementedError(f"ngrams: {sorted(more)}")
+    items = [bytes(s) for s in np.asarray(convert_to_tensor(data))]
+    between = _text(separator)
+    made = [
+        between.join(items[i : i + ngram_width])
+        for i in range(len(items) - ngram_width + 1)
+    ]
+    return wrap(np.array(made, dtype=object))
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    separator: str = "",
+    name: str | None = None,
+) -> Any:
+    """The strings of a tensor as one, along all axes or one."""
+    array = np.asarray(convert_to_tensor(inputs))
+    between = _text(separator)
+    if axis is None:
+        return Bytes(between.join(array.reshape(-1)))
+    moved = np.moveaxis(array, int(axis), -1)
+    out = np.empty(moved.shape[:-1], object)
+    for place in np.ndindex(*out.shape):
+        out[place] = between.join(moved[place])
+    return wrap((np.expand_dims(out, int(axis)) if keepdims else out)[()])
+
+
+def _pattern(pattern: Any) -> re.Pattern[bytes]:
+    return re.compile(_text(convert_to_tensor(pattern)))
+
+
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
+    """Whether the whole string matches a pattern."""
+    compiled = _pattern(pattern)
+    return _each(lambda s: compiled.fullmatch(s) is not None, np.bool_, input)
+
+
+def regex_replace(
+    input: Any,
+    pattern: Any,
+    rewrite: Any,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> Any:
+    r"""What matches a pattern, replaced; ``\1`` stands for a group.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.regex_replace("a1b22", "[0-9]+", "#").numpy()
+    b'a#b#'
+    """
+    compiled = _pattern(pattern)
+    text = _text(convert_to_tensor(rewrite)).replace(rb"\0", rb"\g<0>")
+    count = 0 if replace_global else 1
+    return _each(lambda s: compiled.sub(text, s, count=count), object, input)
+
+
+def _split(input: Any, function: Callable[[bytes], list[bytes]]) -> Any:
+    x = convert_to_tensor(input)
+    if isinstance(x, bytes):
+        return wrap(np.array(function(bytes(x)), dtype=object))
+    rows = [function(bytes(s)) for s in np.asarray(x).reshape(-1)]
+    flat = np.array([s for row in rows for s in row], dtype=object)
+    ends = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
+    return RaggedTensor._of(Ragged(flat, (ends,)))
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: Any = None) -> Any:
+    """The parts of a string between separators; ragged for several strings.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.split("a b").numpy().tolist()
+    [b'a', b'b']
+    """
+    between = None if not sep else _text(convert_to_tensor(sep))
+    return _split(input, lambda s: s.split(between, maxsplit))
+
+
+def substr(
+    input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None
+) -> Any:
+    """`len` bytes from `pos`, which may count from the end."""
+
+    def part(s: bytes, start: Any, count: Any) -> bytes:
+        at, size = int(start), int(count)
+        text: Any = s.decode() if unit == "UTF8_CHAR" else s
+        total = text.__len__()
+        if not -total <= at <= total:
+            raise InvalidArgumentError(
+                f"substr: pos {at} out of range for string of length {total}"
+            )
+        begin = at if at >= 0 else total + at
+        made = text[begin : begin + size]
+        return made.encode() if isinstance(made, str) else bytes(made)
+
+    return _each(part, object, input, pos, len)
+
+
+def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Any:
+    """Text as numbers.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.to_number(["1.5", "2"]).numpy()
+    array([1.5, 2. ], dtype=float32)
+    """
+    kind = numpy_dtype(out_type)
+
+    def number(s: bytes) -> Any:
+        try:
+            return int(s) if kind.kind in "iu" else float(s)
+        except ValueError:
+            raise InvalidArgumentError(
+                "to_number: StringToNumberOp could not correctly convert string: "
+                f"{s.decode(errors='replace')}"
+            ) from None
+
+    return _each(number, kind, input)
+
+
+def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Any:
+    """A number below `num_buckets` for each string (not TensorFlow's)."""
+    count = int(num_buckets)
+    return _each(lambda s: zlib.crc32(s) % count, np.int64, input)
+
+
+to_hash_bucket_fast = to_hash_bucket
+
+
+def unicode_decode(
+    input: Any, input_encoding: str = "UTF-8", errors: str = "replace", **more: Any
+) -> Any:
+    """The numbers of the characters."""
+    x = convert_to_tensor(input)
+    if isinstance(x, bytes):
+        points = [ord(c) for c in x.decode(input_encoding, errors)]
+        return wrap(np.array(points, np.int32))
+    rows = [
+        [ord(c) for c in bytes(s).decode(input_encoding, errors)]
+        for s in np.asarray(x).reshape(-1)
+    ]
+    flat = np.array([c for row in rows for c in row], np.int32)
+    ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return RaggedTensor._of(Ragged(flat, (ends,)))
+
+
+def unicode_split(
+    input: Any, input_encoding: str = "UTF-8", errors: str = "replace", **more: Any
+) -> Any:
+    """The characters of a string."""
+    return _split(
+        input, lambda s: [c.encode() for c in s.decode(input_encoding, errors)]
+    )
+
+
+def __getattr__(name: str) -> Any:
+    return _missing.resolve("strings", name)
