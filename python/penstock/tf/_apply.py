@@ -64,9 +64,10 @@ def operand(x: Any, like: Any = None) -> Any:
     """A tensor; a Python number stays one beside a tensor."""
     if is_number(x) and like is not None and not is_number(like):
         return x
-    if isinstance(x, (list, tuple)) and hasattr(like, "dtype"):
-        if like.dtype.kind in "biuf" and not has_traced(x):
-            return convert_to_tensor(x, like.dtype)
+    kind = getattr(like, "dtype", None)
+    listed = isinstance(x, (list, tuple)) and not has_traced(x)
+    if listed and kind is not None and kind.kind in "biuf":
+        return convert_to_tensor(x, kind)
     return convert_to_tensor(x)
 
 

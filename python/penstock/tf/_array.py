@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from typing import Any
 
 import numpy as np
@@ -293,7 +294,7 @@ def split(
             )
     lead = (slice(None),) * (at % x.ndim)
     ends = np.cumsum([0, *sizes]).tolist()
-    return [x[(*lead, slice(a, b))] for a, b in builtins.zip(ends, ends[1:])]
+    return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(ends)]
 
 
 @traceable
@@ -315,9 +316,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
 
 
 @traceable
-def repeat(
-    input: Any, repeats: Any, axis: Any = None, name: str | None = None
-) -> Any:
+def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Any:
     """Values repeated one by one."""
     x = convert_to_tensor(input)
     if isinstance(x, Traced):
@@ -381,7 +380,7 @@ def pad(
             x = apply("take", x, order, axis=axis)
             continue
         sizes = [int(d) for d in x.shape]
-        parts = [x]
+        parts: list[Any] = [x]
         for count, place in ((before, 0), (behind, len(parts))):
             if count:
                 edge = list(sizes)
@@ -482,7 +481,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
             x, y = (np.asarray(numpy_of(v)).astype(kind, copy=False) for v in (x, y))
         return wrap(np.where(np.asarray(condition), x, y)[()])
     kind = list_dtype([x, y])
-    fixed = [v if hasattr(v, "dtype") else np.asarray(v).astype(kind)[()] for v in (x, y)]
+    fixed = [
+        v if hasattr(v, "dtype") else np.asarray(v).astype(kind)[()] for v in (x, y)
+    ]
     return apply("where", condition, *fixed)
 
 
@@ -786,4 +787,6 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
     """Coordinates of a grid."""
     indexing = kwargs.pop("indexing", "xy")
     arrays = [np.asarray(convert_to_tensor(a)) for a in args]
-    return [wrap(np.ascontiguousarray(g)) for g in np.meshgrid(*arrays, indexing=indexing)]
+    return [
+        wrap(np.ascontiguousarray(g)) for g in np.meshgrid(*arrays, indexing=indexing)
+    ]

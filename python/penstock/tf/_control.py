@@ -55,7 +55,9 @@ def switch_case(
     name: str = "switch_case",
 ) -> Any:
     """The function of a number; the default, or the last, for others."""
-    functions = dict(branch_fns if isinstance(branch_fns, dict) else enumerate(branch_fns))
+    functions = dict(
+        branch_fns if isinstance(branch_fns, dict) else enumerate(branch_fns)
+    )
     chosen = functions.get(int(branch_index), default)
     return (chosen or functions[max(functions)])()
 
@@ -107,7 +109,10 @@ def map_fn(
     """
     leaves = [convert_to_tensor(leaf) for leaf in _structure.flatten(elems)]
     count = len(leaves[0])
-    rows = [fn(map_structure(lambda x, i=i: convert_to_tensor(x)[i], elems)) for i in range(count)]
+    rows = [
+        fn(map_structure(lambda x, i=i: convert_to_tensor(x)[i], elems))
+        for i in range(count)
+    ]
     if not rows:
         return elems
     return map_structure(
@@ -122,7 +127,9 @@ def vectorized_map(
     return map_fn(fn, elems)
 
 
-def foldl(fn: Callable[..., Any], elems: Any, initializer: Any = None, **more: Any) -> Any:
+def foldl(
+    fn: Callable[..., Any], elems: Any, initializer: Any = None, **more: Any
+) -> Any:
     """``state = fn(state, row)`` from the first row to the last."""
     rows = list(convert_to_tensor(elems))
     state = rows.pop(0) if initializer is None else convert_to_tensor(initializer)

@@ -37,7 +37,7 @@ class Dataset(Sources, Transforms):
     [6.]
     """
 
-    __slots__ = ("_penstock_value", "_options", "_running", "__weakref__")
+    __slots__ = ("__weakref__", "_options", "_penstock_value", "_running")
     _penstock_value: engine_dataset.Dataset
     _options: Options
     _running: engine_dataset.Dataset | None
@@ -128,10 +128,10 @@ class Dataset(Sources, Transforms):
         """The engine's dataset as it is iterated."""
         if self._running is None:
             engine = self._penstock_value
-            if self._options.experimental_optimization.inject_prefetch is False:
+            lazy = self._options.experimental_optimization.inject_prefetch is False
+            if lazy and not engine._native.stage.startswith("prefetch"):
                 # Nothing ahead of the consumer, unless the user says so.
-                if not engine._native.stage.startswith("prefetch"):
-                    engine = engine.prefetch(0)
+                engine = engine.prefetch(0)
             seed = _seeds.global_seed()
             if seed is not None:
                 engine = engine.with_options(EngineOptions(seed=seed % 2**63))

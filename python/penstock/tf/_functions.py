@@ -43,7 +43,7 @@ class Dialect:
         if name == "divide":
             kinds = [x.dtype for x in (a, b) if hasattr(x, "dtype")]
             if all(kind in _SMALL for kind in kinds):
-                return tuple(_float32(x) for x in (a, b))  # type: ignore[return-value]
+                return tuple(_float32(x) for x in (a, b))
         return a, b
 
 

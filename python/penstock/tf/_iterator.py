@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import Self
+
 from penstock._dataset import Dataset as EngineDataset
 from penstock._errors import InvalidArgumentError, OutOfRangeError
 from penstock._iterator import Iterator as EngineIterator
@@ -20,7 +22,7 @@ class Iterator:
     (0, 1)
     """
 
-    __slots__ = ("_it", "_dataset", "__weakref__")
+    __slots__ = ("__weakref__", "_dataset", "_it")
     _convert: Any = staticmethod(wrap)
 
     def __init__(self, dataset: EngineDataset) -> None:
@@ -69,7 +71,7 @@ class Iterator:
     def close(self) -> None:
         self._it.close()
 
-    def __enter__(self) -> Iterator:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *unused: object) -> None:

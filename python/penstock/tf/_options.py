@@ -4,7 +4,7 @@ meaning there; the rest is kept and given back."""
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock import _options as engine
 
@@ -40,7 +40,10 @@ class AutotuneAlgorithm(enum.Enum):
 class _Group:
     """Settings with fixed names: a misspelt one is an error."""
 
-    _defaults: dict[str, Any] = {}
+    _defaults: ClassVar[dict[str, Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no property {name}")
 
     def __init__(self) -> None:
         for name, default in self._defaults.items():
@@ -82,7 +85,7 @@ class AutotuneOptions(_Group):
     [np.int64(0), np.int64(1)]
     """
 
-    _defaults = dict.fromkeys(
+    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(
         (
             "enabled",
             "cpu_budget",
@@ -97,14 +100,16 @@ class AutotuneOptions(_Group):
 class ThreadingOptions(_Group):
     """``private_threadpool_size`` limits the cores that a pipeline uses."""
 
-    _defaults = dict.fromkeys(("max_intra_op_parallelism", "private_threadpool_size"))
+    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(
+        ("max_intra_op_parallelism", "private_threadpool_size")
+    )
 
 
 class OptimizationOptions(_Group):
     """Of these only ``inject_prefetch = False`` has a meaning here: nothing is
     made before it is asked for. The engine's rewrites never change results."""
 
-    _defaults = dict.fromkeys(
+    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(
         (
             "apply_default_optimizations",
             "filter_fusion",
@@ -125,13 +130,16 @@ class OptimizationOptions(_Group):
 class DistributeOptions(_Group):
     """Kept, for those who read them."""
 
-    _defaults = {"auto_shard_policy": AutoShardPolicy.AUTO, "num_devices": None}
+    _defaults: ClassVar[dict[str, Any]] = {
+        "auto_shard_policy": AutoShardPolicy.AUTO,
+        "num_devices": None,
+    }
 
 
 class ServiceOptions(_Group):
     """Kept, for those who read them."""
 
-    _defaults = {"pinned": None}
+    _defaults: ClassVar[dict[str, Any]] = {"pinned": None}
 
 
 class Options(_Group):
@@ -145,7 +153,7 @@ class Options(_Group):
     False
     """
 
-    _defaults = {
+    _defaults: ClassVar[dict[str, Any]] = {
         "autotune": AutotuneOptions,
         "dataset_name": None,
         "deterministic": None,
@@ -166,7 +174,7 @@ class Options(_Group):
     experimental_optimization: OptimizationOptions
     threading: ThreadingOptions
 
-    _OLD = {
+    _OLD: ClassVar[dict[str, str]] = {
         "experimental_deterministic": "deterministic",
         "experimental_threading": "threading",
     }

@@ -65,7 +65,9 @@ class RaggedTensor:
 
     @property
     def nested_row_splits(self) -> tuple[Any, ...]:
-        return tuple(wrap(np.asarray(s)) for s in self._penstock_value.nested_row_splits)
+        return tuple(
+            wrap(np.asarray(s)) for s in self._penstock_value.nested_row_splits
+        )
 
     @property
     def ragged_rank(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from typing_extensions import Self
+
 from penstock import _spec as base
 from penstock.tf._dtypes import DType, as_dtype, float32
 
@@ -22,7 +24,7 @@ class TensorShape(tuple):  # type: ignore[type-arg]
 
     _known: bool
 
-    def __new__(cls, dims: Any = None) -> TensorShape:
+    def __new__(cls, dims: Any = None) -> Self:
         known = True
         if isinstance(dims, TensorShape):
             known = dims._known
@@ -71,14 +73,14 @@ class TensorShape(tuple):  # type: ignore[type-arg]
         )
 
     def merge_with(self, other: Any) -> TensorShape:
-        other = TensorShape(other)
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {other} are not compatible")
+        shape = TensorShape(other)
+        if not self.is_compatible_with(shape):
+            raise ValueError(f"Shapes {self} and {shape} are not compatible")
         if not self._known:
-            return other
-        if not other._known:
+            return shape
+        if not shape._known:
             return self
-        return TensorShape([b if a is None else a for a, b in zip(self, other)])
+        return TensorShape([b if a is None else a for a, b in zip(self, shape)])
 
     def concatenate(self, other: Any) -> TensorShape:
         other = TensorShape(other)
@@ -141,7 +143,7 @@ class TensorSpec:
     TensorSpec(shape=(None, 2), dtype=tf.int32, name=None)
     """
 
-    __slots__ = ("_shape", "_dtype", "_name")
+    __slots__ = ("_dtype", "_name", "_shape")
 
     def __init__(
         self, shape: Any = None, dtype: Any = float32, name: str | None = None
@@ -204,7 +206,7 @@ class RaggedTensorSpec:
     RaggedTensorSpec(TensorShape([None, None]), tf.int32, 1, tf.int64)
     """
 
-    __slots__ = ("_shape", "_dtype", "_ragged_rank")
+    __slots__ = ("_dtype", "_ragged_rank", "_shape")
 
     def __init__(
         self,

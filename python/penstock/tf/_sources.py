@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from penstock import _ops as engine_ops
 from penstock._dataset import Dataset as Engine
-from penstock._errors import InvalidArgumentError
+from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock._functions import check_callable, function_identity
 from penstock.tf import _seeds, _structure
 from penstock.tf._dtypes import as_dtype, int64
@@ -279,20 +280,21 @@ class Sources:
         patterns = paths(file_pattern)
         if isinstance(patterns, Engine):
             patterns = list(patterns)
-        files = Engine.list_files(patterns)
-        if next(iter(files), None) is None:
-            listed = patterns if isinstance(patterns, list) else [patterns]
-            texts = [p.decode() if isinstance(p, bytes) else str(p) for p in listed]
-            raise InvalidArgumentError(
-                f"list_files: No files matched pattern: {', '.join(texts)}"
-            )
-        if shuffle is None or shuffle:
+        chosen: dict[str, Any] = {"shuffle": True, "seed": _seeds.of(seed)}
+        try:
             return _of(
                 Engine.list_files(
-                    patterns, shuffle=True, seed=_seeds.of(seed), name=name
+                    patterns,
+                    name=name,
+                    **(chosen if shuffle is None or shuffle else {}),
                 )
             )
-        return _of(Engine.list_files(patterns, name=name))
+        except NotFoundError:
+            listed = patterns if isinstance(patterns, list) else [patterns]
+            texts = ", ".join(os.fsdecode(p) for p in listed)
+            raise InvalidArgumentError(
+                f"list_files: No files matched pattern: {texts}"
+            ) from None
 
     @staticmethod
     def random(
@@ -433,7 +435,9 @@ def _arrays(value: Any) -> Any:
     if isinstance(value, tuple):
         return _structure.encode_tuple(value, [_arrays(v) for v in value])
     if isinstance(value, (str, bytes, np.generic)):
-        raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        raise ValueError(  # noqa: TRY004 (as TensorFlow)
+            "Unbatching a tensor is only supported for rank >= 1"
+        )
     return value
 
 

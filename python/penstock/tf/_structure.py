@@ -37,9 +37,8 @@ def carrier(cls: type) -> Any:
         return None
     with _lock:
         if cls not in _carriers:
-            tuple_class: Any = namedtuple(  # noqa: PYI024
-                cls.__name__, names, rename=True, module=cls.__module__
-            )
+            make: Any = namedtuple
+            tuple_class = make(cls.__name__, names, rename=True, module=cls.__module__)
             tuple_class.__qualname__ = f"{cls.__qualname__}.<fields>"
             tuple_class.carried = cls
             tuple_class.names = names

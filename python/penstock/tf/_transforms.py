@@ -75,9 +75,7 @@ class Transforms:
             return self._then(engine.map(fn, name=name))
         return self._then(serial)
 
-    def filter(
-        self, predicate: Callable[..., Any], name: str | None = None
-    ) -> Dataset:
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which `predicate` is true.
 
         >>> import penstock.tf as tf
@@ -455,9 +453,7 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(9).take(2)]
         [0, 1]
         """
-        return self._then(
-            self._penstock_value.take(max(_count(count), -1), name=name)
-        )
+        return self._then(self._penstock_value.take(max(_count(count), -1), name=name))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none for -1.
@@ -641,12 +637,12 @@ def _check_padding(spec: Any, shapes: Any) -> None:
     for leaf in _leaf_specs(spec):
         if leaf is None:
             raise TypeError("padded_batch is not supported for elements with None")
-        if isinstance(leaf, engine_spec.TensorSpec):
-            if leaf.shape is None and leaf.dtype.name != "unknown" and shapes is None:
-                raise ValueError(
-                    "You must provide `padded_shapes` argument because component "
-                    f"{leaf} has unknown rank."
-                )
+        tensor = isinstance(leaf, engine_spec.TensorSpec)
+        if tensor and leaf.shape is None and shapes is None:
+            raise ValueError(
+                "You must provide `padded_shapes` argument because component "
+                f"{leaf} has unknown rank."
+            )
 
 
 def _leaf_specs(spec: Any) -> list[Any]:

@@ -31,7 +31,7 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
     return "string" if dtype.kind in "OSU" else dtype.name
 
 
-class Tensor(np.ndarray):  # type: ignore[type-arg]
+class Tensor(np.ndarray):
     """An array of a tensor's values.
 
     >>> import penstock.tf as tf
@@ -51,7 +51,7 @@ class Tensor(np.ndarray):  # type: ignore[type-arg]
 
     @property
     def shape(self) -> Any:
-        return TensorShape(np.ndarray.shape.__get__(self))  # type: ignore[attr-defined]
+        return TensorShape(np.ndarray.shape.__get__(self))
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -65,10 +65,6 @@ class Tensor(np.ndarray):  # type: ignore[type-arg]
         """Checks that `shape` holds."""
         check_shape(self.shape, shape)
 
-    @property
-    def device(self) -> str:
-        return "/job:localhost/replica:0/task:0/device:CPU:0"
-
     def __getitem__(self, key: Any) -> Any:
         got = np.ndarray.__getitem__(self, key)
         return got if isinstance(got, Tensor) else wrap(got)
@@ -80,16 +76,12 @@ class Tensor(np.ndarray):  # type: ignore[type-arg]
 
     def __truediv__(self, other: Any) -> Any:
         if self.dtype in _SMALL and not isinstance(other, Traced):
-            return np.ndarray.__truediv__(
-                self.astype(np.float32), _as_float32(other)
-            )
+            return np.ndarray.__truediv__(self.astype(np.float32), _as_float32(other))
         return np.ndarray.__truediv__(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         if self.dtype in _SMALL and not isinstance(other, Traced):
-            return np.ndarray.__rtruediv__(
-                self.astype(np.float32), _as_float32(other)
-            )
+            return np.ndarray.__rtruediv__(self.astype(np.float32), _as_float32(other))
         return np.ndarray.__rtruediv__(self, other)
 
     def __eq__(self, other: object) -> Any:
@@ -102,7 +94,7 @@ class Tensor(np.ndarray):  # type: ignore[type-arg]
             other = other.encode()
         return np.ndarray.__ne__(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __str__(self) -> str:
         text = np.array2string(self.view(np.ndarray))
@@ -448,7 +440,9 @@ def _string_array(value: Any) -> Any:
     flat = made.reshape(-1)
     for i, item in enumerate(flat):
         if not isinstance(item, (str, bytes)):
-            raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
+            raise ValueError(  # noqa: TRY004 (as TensorFlow)
+                "Can't convert Python sequence with mixed types to Tensor."
+            )
         flat[i] = _as_bytes(bytes(item) if isinstance(item, Bytes) else item)
     return made
 

@@ -63,7 +63,10 @@ def assert_near(
     a, b = _plain(x), _plain(y)
     step = 10 * float(np.finfo(a.dtype).eps) if a.dtype.kind == "f" else 0.0
     near = np.allclose(
-        a, b, step if rtol is None else float(rtol), step if atol is None else float(atol)
+        a,
+        b,
+        step if rtol is None else float(rtol),
+        step if atol is None else float(atol),
     )
     if not near:
         raise InvalidArgumentError(f"assert_near: {message or ''} {a} and {b}")
@@ -104,7 +107,7 @@ def assert_shapes(shapes: Any, data: Any = None, **more: Any) -> None:
     pairs = shapes.items() if isinstance(shapes, dict) else shapes
     for tensor, shape in pairs:
         found = _plain(tensor).shape
-        wanted = list(shape) if not isinstance(shape, str) else list(shape)
+        wanted = list(shape)
         if len(found) != len(wanted):
             raise ValueError(f"assert_shapes: {found} is not {wanted}")
         for size, want in zip(found, wanted):
@@ -114,7 +117,9 @@ def assert_shapes(shapes: Any, data: Any = None, **more: Any) -> None:
                 raise ValueError(f"assert_shapes: {found} is not {wanted}")
 
 
-def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: Any = None) -> None:
+def assert_type(
+    tensor: Any, tf_type: Any, message: Any = None, name: Any = None
+) -> None:
     """Checks the dtype."""
     if tf_type != _plain(tensor).dtype:
         raise TypeError(f"assert_type: {message or ''} must be {tf_type!r}")

@@ -97,7 +97,7 @@ def of_function(error: Exception) -> Exception:
         return error
     try:
         made: Exception = twin(*error.args)
-    except Exception:
+    except Exception:  # noqa: BLE001 (whatever the user's class does)
         return error
     made.__dict__.update(error.__dict__)
     return made.with_traceback(error.__traceback__)

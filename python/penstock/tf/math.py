@@ -418,7 +418,9 @@ def top_k(
     """
     eager_only("top_k", input, k)
     x = np.asarray(convert_to_tensor(input))
-    order = np.argsort(-x.astype(np.float64) if x.dtype.kind == "u" else -x, kind="stable")
+    order = np.argsort(
+        -x.astype(np.float64) if x.dtype.kind == "u" else -x, kind="stable"
+    )
     places = order[..., : int(k)]
     return (
         wrap(np.take_along_axis(x, places, -1)),

@@ -76,11 +76,11 @@ def uniform(
             raise ValueError(f"Must specify maxval for integer dtype {wanted}")
         low = engine_ops.cast(numpy_of(minval), np.int64)
         high = engine_ops.cast(numpy_of(maxval), np.int64)
-        if not isinstance(low, Traced) and not isinstance(high, Traced):
-            if high <= low:
-                raise InvalidArgumentError(
-                    f"uniform: Need minval < maxval, got {low} >= {high}"
-                )
+        now = not isinstance(low, Traced) and not isinstance(high, Traced)
+        if now and high <= low:
+            raise InvalidArgumentError(
+                f"uniform: Need minval < maxval, got {low} >= {high}"
+            )
         return _finish(_draw("below", np.int64, dims(shape), high - low) + low, wanted)
     values, wanted = _floats("uniform", dtype, shape)
     low = numpy_of(minval)
@@ -242,12 +242,12 @@ def stateless_truncated_normal(
     eager_only("stateless random values", seed, mean, stddev)
     sizes = dims(shape)
     key = _key(seed)
-    values = np.full(sizes, 3.0)
+    values: Any = np.full(sizes, 3.0)
     for call in range(64):
         far = np.abs(values) > 2
         if not far.any():
             break
-        again = _penstock.random_values(
+        again: Any = _penstock.random_values(
             "normal", np.dtype(np.float64), key, call, 1, list(sizes)
         )
         values = np.where(far, again, values)

@@ -14,11 +14,14 @@ import numpy as np
 
 from penstock._errors import DataLossError
 from penstock.tf import _missing
+from penstock.tf._apply import traceable
+from penstock.tf._parsed import Listed
 from penstock.tf._ragged import SparseTensor
 from penstock.tf._shapes import TensorShape
 from penstock.tf._values import convert_to_tensor, wrap
 
 
+@traceable
 def to_dense(
     sp_input: Any,
     default_value: Any = None,
@@ -26,6 +29,8 @@ def to_dense(
     name: str | None = None,
 ) -> Any:
     """A sparse tensor as an array, with a value where it has none."""
+    if isinstance(sp_input, Listed):
+        return sp_input.dense(default_value)
     if not isinstance(sp_input, SparseTensor):
         return convert_to_tensor(sp_input)
     values = np.asarray(sp_input.values)

@@ -24,9 +24,7 @@ from penstock.tf._ragged import RaggedTensor
 from penstock.tf._values import Bytes, convert_to_tensor, wrap
 
 
-def _each(
-    function: Callable[..., Any], dtype: Any, *inputs: Any
-) -> Any:
+def _each(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
     """`function` of every string; results as a tensor of `dtype`."""
     values = [convert_to_tensor(x) for x in inputs]
     if all(not getattr(v, "shape", ()) for v in values):

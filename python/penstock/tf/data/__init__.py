@@ -33,16 +33,16 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
     "Dataset",
     "DatasetSpec",
     "FixedLengthRecordDataset",
-    "INFINITE_CARDINALITY",
     "Iterator",
     "NumpyIterator",
     "Options",
     "TFRecordDataset",
     "TextLineDataset",
     "ThreadingOptions",
-    "UNKNOWN_CARDINALITY",
     "experimental",
 ]

@@ -376,7 +376,7 @@ def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Any:
     def apply(dataset: Dataset) -> Dataset:
         spec = dataset._penstock_value.element_spec
         if not isinstance(spec, dict):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004 (as TensorFlow)
                 "`pad_to_cardinality` requires its input dataset to be a dictionary."
             )
         count = dataset._penstock_value.cardinality()
@@ -388,7 +388,9 @@ def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Any:
             )
         real = dataset.map(lambda x: {**x, mask_key: True})
         zeros = dataset.take(1).repeat(int(cardinality) - count)
-        empty = zeros.map(lambda x: {**{k: v * 0 for k, v in x.items()}, mask_key: False})
+        empty = zeros.map(
+            lambda x: {**{k: v * 0 for k, v in x.items()}, mask_key: False}
+        )
         return real.concatenate(empty)
 
     return apply
@@ -472,22 +474,22 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "SHARD_HINT",
+    "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneAlgorithm",
     "AutotuneOptions",
     "Counter",
     "DistributeOptions",
     "ExternalStatePolicy",
-    "INFINITE_CARDINALITY",
     "OptimizationOptions",
     "Optional",
     "RandomDataset",
     "Reducer",
-    "SHARD_HINT",
     "ServiceOptions",
     "TFRecordWriter",
     "ThreadingOptions",
-    "UNKNOWN_CARDINALITY",
     "assert_cardinality",
     "at",
     "bucket_by_sequence_length",

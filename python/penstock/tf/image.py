@@ -1,0 +1,517 @@
+"""`tf.image`: decoding and changing pictures, on `penstock.image`.
+
+TensorFlow's signatures and numbers; native inside a function that is traced.
+
+>>> import numpy as np, penstock.tf as tf
+>>> picture = tf.constant(np.full((4, 4, 1), 9, np.uint8))
+>>> tf.image.resize(picture, (2, 2)).numpy().ravel()
+array([9., 9., 9., 9.], dtype=float32)
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from penstock import image as engine
+from penstock._errors import InvalidArgumentError
+from penstock._trace_value import Traced, TracedBytes
+from penstock.tf import _missing
+from penstock.tf._apply import dims, eager_only, known, numpy_of, traceable
+from penstock.tf._dtypes import as_dtype, int32, numpy_dtype, uint8
+from penstock.tf._values import convert_to_tensor, has_traced, wrap
+
+
+class ResizeMethod(str, enum.Enum):
+    """How `resize` computes its pixels."""
+
+    AREA = "area"
+    BICUBIC = "bicubic"
+    BILINEAR = "bilinear"
+    GAUSSIAN = "gaussian"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    MITCHELLCUBIC = "mitchellcubic"
+    NEAREST_NEIGHBOR = "nearest"
+
+
+def _bytes(contents: Any) -> Any:
+    if isinstance(contents, TracedBytes):
+        return contents
+    tensor = convert_to_tensor(contents)
+    if not isinstance(tensor, bytes):
+        raise InvalidArgumentError(
+            f"decode: contents must be a single string, got {type(contents).__name__}"
+        )
+    return bytes(tensor)
+
+
+def _pixels(op: str, image: Any, low: int = 3, high: int = 4) -> Any:
+    """A picture or a batch; a helpful error for anything else."""
+    tensor = convert_to_tensor(image)
+    if isinstance(tensor, (bytes, TracedBytes)):
+        raise InvalidArgumentError(
+            f"{op}: the image is a string; decode it first, for example with "
+            "tf.io.decode_jpeg"
+        )
+    rank = len(tensor.shape)
+    if not low <= rank <= high:
+        shape = tuple.__str__(tuple(tensor.shape))
+        raise InvalidArgumentError(
+            f"{op}: an image must have the shape [height, width, channels], or "
+            f"[batch, height, width, channels], got {shape}; give it one with "
+            "tf.reshape(image, (height, width, channels))"
+        )
+    return tensor if isinstance(tensor, Traced) else np.asarray(tensor)
+
+
+def _made(value: Any) -> Any:
+    return value if has_traced(value) else wrap(value)
+
+
+# --- decoding -------------------------------------------------------------------
+
+
+@traceable
+def decode_jpeg(
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Any:
+    """The pixels of a JPEG, as uint8.
+
+    >>> import numpy as np, penstock.tf as tf
+    >>> data = tf.io.encode_jpeg(np.zeros((4, 6, 3), np.uint8))
+    >>> tf.io.decode_jpeg(data, channels=3).shape
+    TensorShape([4, 6, 3])
+    """
+    made = engine.decode_jpeg(
+        _bytes(contents),
+        int(known(channels)),
+        int(ratio),
+        bool(fancy_upscaling),
+        bool(try_recover_truncated),
+        float(acceptable_fraction),
+        dct_method,
+    )
+    return _made(made)
+
+
+@traceable
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Any:
+    """The pixels of a part of a JPEG: [y, x, height, width]."""
+    window = crop_window if has_traced(crop_window) else dims(crop_window)
+    made = engine.decode_and_crop_jpeg(
+        _bytes(contents),
+        window,
+        int(channels),
+        int(ratio),
+        bool(fancy_upscaling),
+        bool(try_recover_truncated),
+        float(acceptable_fraction),
+        dct_method,
+    )
+    return _made(made)
+
+
+@traceable
+def extract_jpeg_shape(
+    contents: Any, output_type: Any = int32, name: str | None = None
+) -> Any:
+    """[height, width, channels] of a JPEG, without decoding it."""
+    return _made(engine.extract_jpeg_shape(_bytes(contents), numpy_dtype(output_type)))
+
+
+@traceable
+def decode_png(
+    contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
+) -> Any:
+    """The pixels of a PNG, as uint8 or uint16."""
+    return _made(
+        engine.decode_png(_bytes(contents), int(known(channels)), numpy_dtype(dtype))
+    )
+
+
+@traceable
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any:
+    """The pixels of a BMP."""
+    return _made(engine.decode_bmp(_bytes(contents), int(channels)))
+
+
+@traceable
+def decode_gif(contents: Any, name: str | None = None) -> Any:
+    """The pixels of a GIF: [frames, height, width, 3]."""
+    return _made(engine.decode_gif(_bytes(contents)))
+
+
+@traceable
+def decode_webp(
+    contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
+) -> Any:
+    """The pixels of a WebP."""
+    return _made(engine.decode_webp(_bytes(contents), int(channels)))
+
+
+@traceable
+def decode_image(
+    contents: Any,
+    channels: Any = None,
+    dtype: Any = uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Any:
+    """The pixels of a JPEG, PNG, BMP, GIF or WebP."""
+    return _made(
+        engine.decode_image(
+            _bytes(contents),
+            int(channels or 0),
+            numpy_dtype(dtype),
+            bool(expand_animations),
+        )
+    )
+
+
+@traceable
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Any:
+    """A picture as JPEG."""
+    made = engine.encode_jpeg(
+        _pixels("encode_jpeg", image, 3, 3),
+        int(quality),
+        bool(progressive),
+        bool(optimize_size),
+        bool(chroma_downsampling),
+    )
+    return _made(made)
+
+
+@traceable
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Any:
+    """A picture as PNG."""
+    return _made(
+        engine.encode_png(_pixels("encode_png", image, 3, 3), int(compression))
+    )
+
+
+def is_jpeg(contents: Any, name: str | None = None) -> Any:
+    """Whether bytes look like a JPEG."""
+    return convert_to_tensor(_bytes(contents)[:3] == b"\xff\xd8\xff")
+
+
+# --- sizes ----------------------------------------------------------------------
+
+
+@traceable
+def resize(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Pictures in another size; float32 unless the method is "nearest"."""
+    pixels = _pixels("resize", images)
+    made = engine.resize(
+        pixels, _size(size), method, bool(antialias), bool(preserve_aspect_ratio)
+    )
+    return _made(made)
+
+
+def _size(size: Any) -> Any:
+    return size if has_traced(size) else dims(size)
+
+
+@traceable
+def resize_with_pad(
+    image: Any,
+    target_height: Any,
+    target_width: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    antialias: bool = False,
+) -> Any:
+    """Pictures in another size, with black bars where shapes differ."""
+    pixels = _pixels("resize_with_pad", image)
+    return _made(
+        engine.resize_with_pad(
+            pixels, _number(target_height), _number(target_width), method, antialias
+        )
+    )
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, Traced) else numpy_of(value)
+
+
+@traceable
+def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
+    """The middle of pictures, or pictures with black bars."""
+    pixels = _pixels("resize_with_crop_or_pad", image)
+    return _made(
+        engine.resize_with_crop_or_pad(
+            pixels, _number(target_height), _number(target_width)
+        )
+    )
+
+
+@traceable
+def crop_to_bounding_box(
+    image: Any,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+) -> Any:
+    """A part of pictures."""
+    window = (offset_height, offset_width, target_height, target_width)
+    pixels = _pixels("crop_to_bounding_box", image)
+    return _made(engine.crop_to_bounding_box(pixels, *map(_number, window)))
+
+
+@traceable
+def pad_to_bounding_box(
+    image: Any,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+) -> Any:
+    """Pictures within a larger black one."""
+    window = (offset_height, offset_width, target_height, target_width)
+    pixels = _pixels("pad_to_bounding_box", image)
+    return _made(engine.pad_to_bounding_box(pixels, *map(_number, window)))
+
+
+@traceable
+def central_crop(image: Any, central_fraction: Any) -> Any:
+    """The middle of pictures."""
+    pixels = _pixels("central_crop", image)
+    return _made(engine.central_crop(pixels, _number(central_fraction)))
+
+
+def _plain(name: str, what: str) -> Any:
+    def function(image: Any, name: str | None = None) -> Any:
+        call = getattr(engine, function.__name__)
+        return _made(call(_pixels(function.__name__, image)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = what
+    return traceable(function)
+
+
+flip_left_right = _plain("flip_left_right", "Pictures mirrored, left and right.")
+flip_up_down = _plain("flip_up_down", "Pictures mirrored, top and bottom.")
+transpose = _plain("transpose", "Pictures with rows and columns exchanged.")
+per_image_standardization = _plain(
+    "per_image_standardization", "Pictures of mean 0 and deviation 1, each."
+)
+rgb_to_grayscale = _plain("rgb_to_grayscale", "Pictures in grey.")
+grayscale_to_rgb = _plain("grayscale_to_rgb", "Grey pictures with three channels.")
+rgb_to_hsv = _plain("rgb_to_hsv", "Hue, saturation and value of colours.")
+hsv_to_rgb = _plain("hsv_to_rgb", "Colours of hue, saturation and value.")
+rgb_to_yuv = _plain("rgb_to_yuv", "Brightness and colour difference of colours.")
+yuv_to_rgb = _plain("yuv_to_rgb", "Colours of brightness and colour difference.")
+
+
+@traceable
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
+    """Pictures turned counter-clockwise by 90 degrees, `k` times."""
+    return _made(engine.rot90(_pixels("rot90", image), _number(k)))
+
+
+@traceable
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Any:
+    """Pixels in another dtype; floats are between 0 and 1.
+
+    >>> import penstock.tf as tf
+    >>> tf.image.convert_image_dtype(tf.constant([255], tf.uint8), tf.float32).numpy()
+    array([1.], dtype=float32)
+    """
+    tensor = convert_to_tensor(image)
+    wanted = as_dtype(dtype)
+    if as_dtype(tensor.dtype) == wanted:
+        return tensor
+    pixels = tensor if isinstance(tensor, Traced) else np.asarray(tensor)
+    rank = len(pixels.shape)
+    if not 3 <= rank <= 4:
+        # Any shape will do; the engine's operation is one of pictures.
+        pixels = pixels.reshape((-1, 1, 1))
+    made = engine.convert_image_dtype(pixels, wanted.dtype, bool(saturate))
+    if not 3 <= rank <= 4:
+        made = made.reshape(tuple(tensor.shape))[()]
+    return _made(made)
+
+
+# --- colours ----------------------------------------------------------------------
+
+
+@traceable
+def adjust_brightness(image: Any, delta: Any) -> Any:
+    """Pictures brighter or darker by `delta`, where white is 1."""
+    return _made(
+        engine.adjust_brightness(
+            _pixels("adjust_brightness", image, 1, 9), _number(delta)
+        )
+    )
+
+
+@traceable
+def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
+    """Pictures with more or less contrast."""
+    pixels = _pixels("adjust_contrast", images)
+    return _made(engine.adjust_contrast(pixels, _number(contrast_factor)))
+
+
+@traceable
+def adjust_saturation(image: Any, saturation_factor: Any, name: Any = None) -> Any:
+    """Pictures with stronger or weaker colours."""
+    pixels = _pixels("adjust_saturation", image)
+    return _made(engine.adjust_saturation(pixels, _number(saturation_factor)))
+
+
+@traceable
+def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
+    """Pictures with colours turned around the wheel by `delta`."""
+    return _made(engine.adjust_hue(_pixels("adjust_hue", image), _number(delta)))
+
+
+@traceable
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
+    """Pictures as ``gain * image ** gamma``."""
+    pixels = _pixels("adjust_gamma", image, 1, 9)
+    return _made(engine.adjust_gamma(pixels, _number(gamma), _number(gain)))
+
+
+def adjust_jpeg_quality(
+    image: Any, jpeg_quality: Any, dct_method: str = "", name: Any = None
+) -> Any:
+    """Pictures as a JPEG of this quality would show them."""
+    eager_only("adjust_jpeg_quality", image, jpeg_quality)
+    tensor = convert_to_tensor(image)
+    kind = as_dtype(tensor.dtype)
+    bytes_ = convert_image_dtype(tensor, uint8, saturate=True)
+    data = encode_jpeg(bytes_, quality=int(jpeg_quality))
+    made = decode_jpeg(data, channels=int(tensor.shape[-1]), dct_method=dct_method)
+    return convert_image_dtype(made, kind, saturate=True)
+
+
+# --- at random ----------------------------------------------------------------------
+
+
+def _random(
+    name: str, what: str, stateless: bool, rank: tuple[int, int] = (3, 4)
+) -> Any:
+    """`random_x(image, ..., seed)` and `stateless_random_x(image, ..., seed)`."""
+    engine_name = name.replace("stateless_", "")
+
+    def function(image: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("name", None)
+        given = [_number(a) for a in args]
+        seed = kwargs.pop("seed", None)
+        if stateless:
+            if seed is None and given:
+                seed = given.pop()
+            if seed is None:
+                raise TypeError(f"{name}() missing the argument 'seed'")
+            kwargs["seed"] = seed if has_traced(seed) else dims(seed)
+        # A seed of TensorFlow's own names one stream of the program; here the
+        # values are keyed to the element by the seed of the pipeline.
+        call = getattr(engine, engine_name)
+        return _made(call(_pixels(name, image, *rank), *given, **kwargs))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = what
+    return traceable(function)
+
+
+random_brightness = _random(
+    "random_brightness", "Brighter or darker by at most `max_delta`.", False
+)
+random_contrast = _random("random_contrast", "Contrast between two factors.", False)
+random_flip_left_right = _random(
+    "random_flip_left_right", "Mirrored or not, left and right.", False
+)
+random_flip_up_down = _random(
+    "random_flip_up_down", "Mirrored or not, top and bottom.", False
+)
+random_hue = _random("random_hue", "Colours turned by at most `max_delta`.", False)
+random_saturation = _random("random_saturation", "Colours between two factors.", False)
+random_crop = _random("random_crop", "A part of the size that is given.", False, (1, 9))
+stateless_random_brightness = _random(
+    "stateless_random_brightness", "Brighter or darker, by the seed.", True
+)
+stateless_random_contrast = _random(
+    "stateless_random_contrast", "Contrast by the seed.", True
+)
+stateless_random_flip_left_right = _random(
+    "stateless_random_flip_left_right", "Mirrored or not, by the seed.", True
+)
+stateless_random_flip_up_down = _random(
+    "stateless_random_flip_up_down", "Mirrored or not, by the seed.", True
+)
+stateless_random_hue = _random("stateless_random_hue", "Colours by the seed.", True)
+stateless_random_saturation = _random(
+    "stateless_random_saturation", "Colours by the seed.", True
+)
+stateless_random_crop = _random(
+    "stateless_random_crop", "A part, by the seed.", True, (1, 9)
+)
+
+
+@traceable
+def sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: Any = 0,
+    min_object_covered: float = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: Any = None,
+    use_image_if_no_bounding_boxes: Any = None,
+    name: str | None = None,
+) -> Any:
+    """(begin, size, box) of a random part that covers enough of a box."""
+    made = engine.sample_distorted_bounding_box(
+        image_size if has_traced(image_size) else np.asarray(image_size),
+        bounding_boxes if has_traced(bounding_boxes) else np.asarray(bounding_boxes),
+        float(min_object_covered),
+        aspect_ratio_range or (0.75, 1.33),
+        area_range or (0.05, 1.0),
+        int(max_attempts or 100),
+        bool(use_image_if_no_bounding_boxes),
+    )
+    return tuple(_made(part) for part in made)
+
+
+def __getattr__(name: str) -> Any:
+    return _missing.resolve("image", name)

@@ -1,0 +1,301 @@
+"""`tf.io`: files, Examples and records, on `penstock.io`.
+
+Native inside a function that is traced.
+
+>>> import penstock.tf as tf
+>>> record = tf.io.serialize_tensor(tf.constant([1, 2]))
+>>> tf.io.parse_tensor(record, tf.int32).numpy()
+array([1, 2], dtype=int32)
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+from typing_extensions import Self
+
+from penstock import io as engine
+from penstock._errors import DataLossError
+from penstock._trace_value import Traced, TracedBytes
+from penstock.io import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    VarLenFeature,
+)
+from penstock.tf import _missing, gfile
+from penstock.tf._apply import traceable
+from penstock.tf._dtypes import as_dtype
+from penstock.tf._parsed import tensors_of
+from penstock.tf._values import convert_to_tensor, has_traced, wrap
+from penstock.tf.image import (
+    decode_and_crop_jpeg,
+    decode_bmp,
+    decode_gif,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    encode_jpeg,
+    encode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
+
+
+def _given(value: Any) -> Any:
+    """Strings as the engine takes them."""
+    if isinstance(value, (TracedBytes, Traced)):
+        return value
+    tensor = convert_to_tensor(value)
+    return bytes(tensor) if isinstance(tensor, bytes) else np.asarray(tensor)
+
+
+def _made(value: Any) -> Any:
+    return value if has_traced(value) else wrap(value)
+
+
+@traceable
+def read_file(filename: Any, name: str | None = None) -> Any:
+    """The bytes of a file.
+
+    >>> import penstock.tf as tf, tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     tf.io.write_file(file.name, "hello")
+    ...     tf.io.read_file(file.name).numpy()
+    b'hello'
+    """
+    return _made(engine.read_file(_given(filename)))
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+    """Writes a file, and its directories."""
+    engine.write_file(_given(filename), _given(contents))
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Any:
+    """The files that match a pattern, sorted."""
+    given = _given(pattern)
+    patterns = [bytes(p) for p in given] if isinstance(given, np.ndarray) else given
+    return wrap(np.array(engine.matching_files(patterns), dtype=object))
+
+
+@traceable
+def decode_raw(
+    input_bytes: Any,
+    out_type: Any,
+    little_endian: bool = True,
+    fixed_length: Any = None,
+    name: str | None = None,
+) -> Any:
+    r"""The numbers in bytes.
+
+    >>> import penstock.tf as tf
+    >>> tf.io.decode_raw(b"\x01\x02", tf.uint8).numpy()
+    array([1, 2], dtype=uint8)
+    """
+    length = None if fixed_length is None else int(fixed_length)
+    kind = as_dtype(out_type)
+    return _made(engine.decode_raw(_given(input_bytes), kind, little_endian, length))
+
+
+@traceable
+def parse_single_example(
+    serialized: Any, features: Any, example_names: Any = None, name: str | None = None
+) -> Any:
+    """One serialized Example as a dict of its features.
+
+    A `VarLenFeature` gives a sparse tensor, which `tf.sparse.to_dense` makes an
+    array of, natively as well.
+
+    >>> import penstock.tf as tf
+    >>> record = tf.train.Example(features=tf.train.Features(feature={
+    ...     "x": tf.train.Feature(int64_list=tf.train.Int64List(value=[3]))}))
+    >>> tf.io.parse_single_example(record.SerializeToString(), {
+    ...     "x": tf.io.FixedLenFeature([], tf.int64)})["x"].numpy()
+    np.int64(3)
+    """
+    parsed = engine.parse_single_example(_given(serialized), features)
+    return tensors_of(parsed, features)
+
+
+@traceable
+def parse_example(
+    serialized: Any, features: Any, example_names: Any = None, name: str | None = None
+) -> Any:
+    """A batch of serialized Examples as a dict of batches."""
+    parsed = engine.parse_example(_given(serialized), features)
+    return tensors_of(parsed, features)
+
+
+@traceable
+def parse_single_sequence_example(
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_name: Any = None,
+    name: str | None = None,
+) -> Any:
+    """One serialized SequenceExample: (context, sequences)."""
+    context, sequences = engine.parse_single_sequence_example(
+        _given(serialized), context_features, sequence_features
+    )
+    return (
+        tensors_of(context, context_features or {}),
+        tensors_of(sequences, sequence_features or {}),
+    )
+
+
+@traceable
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
+    """The tensor in a serialized TensorProto."""
+    return _made(engine.parse_tensor(_given(serialized), as_dtype(out_type)))
+
+
+@traceable
+def serialize_tensor(tensor: Any, name: str | None = None) -> Any:
+    """A tensor as a serialized TensorProto."""
+    return _made(engine.serialize_tensor(_given(tensor)))
+
+
+@traceable
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: Any = None,
+    name: str | None = None,
+) -> list[Any]:
+    """The fields of CSV records.
+
+    >>> import penstock.tf as tf
+    >>> [x.numpy() for x in tf.io.decode_csv("7,,cat", [0, 1.5, ""])]
+    [np.int32(7), np.float32(1.5), b'cat']
+    """
+    defaults = [_default(d) for d in record_defaults]
+    made = engine.decode_csv(
+        _given(records), defaults, field_delim, use_quote_delim, na_value, select_cols
+    )
+    return [_made(value) for value in made]
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
+    return bytes(value) if isinstance(value, bytes) else value
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
+    """Bytes as web-safe base64."""
+    text = base64.urlsafe_b64encode(_given(input))
+    return wrap(text if pad else text.rstrip(b"="))
+
+
+def decode_base64(input: Any, name: str | None = None) -> Any:
+    """Bytes of web-safe base64."""
+    text = _given(input)
+    return wrap(base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4)))
+
+
+def decode_compressed(
+    bytes: Any, compression_type: str = "", name: str | None = None
+) -> Any:
+    """What "GZIP" or "ZLIB" compressed."""
+    data = _given(bytes)
+    if not compression_type:
+        return wrap(data)
+    try:
+        return wrap(zlib.decompress(data, 47 if compression_type == "GZIP" else 15))
+    except zlib.error as error:
+        raise DataLossError(f"decode_compressed: {error}") from None
+
+
+class TFRecordOptions:
+    """How a `TFRecordWriter` compresses: "GZIP", "ZLIB" or nothing."""
+
+    def __init__(
+        self, compression_type: Any = None, compression_level: Any = None, **more: Any
+    ) -> None:
+        self.compression_type = compression_type or ""
+        self.compression_level = compression_level
+
+
+class TFRecordWriter:
+    """Writes one TFRecord file.
+
+    >>> import penstock.tf as tf, tempfile
+    >>> with tempfile.TemporaryDirectory() as where:
+    ...     with tf.io.TFRecordWriter(where + "/x") as writer:
+    ...         writer.write(b"record")
+    ...     list(tf.data.TFRecordDataset(where + "/x").as_numpy_iterator())
+    [b'record']
+    """
+
+    def __init__(self, path: Any, options: Any = None) -> None:
+        if not isinstance(options, TFRecordOptions):
+            options = TFRecordOptions(options)
+        level = options.compression_level
+        self._writer = engine.TFRecordWriter(
+            _given(path),
+            options.compression_type or None,
+            compression_level=-1 if level is None else int(level),
+        )
+
+    def write(self, record: Any) -> None:
+        """Appends a record."""
+        self._writer.write(_given(record))
+
+    def flush(self) -> None:
+        """Nothing: the file appears when it is closed."""
+
+    def close(self) -> None:
+        """Finishes the file."""
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writer.__exit__(*error)
+
+
+def __getattr__(name: str) -> Any:
+    return _missing.resolve("io", name)
+
+
+__all__ = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "RaggedFeature",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_base64",
+    "decode_bmp",
+    "decode_compressed",
+    "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_raw",
+    "encode_base64",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "gfile",
+    "is_jpeg",
+    "matching_files",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "write_file",
+]

@@ -1,0 +1,200 @@
+"""`tf.train`: Examples for TFRecord files. Nothing here trains.
+
+>>> import penstock.tf as tf
+>>> example = tf.train.Example(features=tf.train.Features(feature={
+...     "name": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"cat"]))}))
+>>> parsed = tf.train.Example.FromString(example.SerializeToString())
+>>> parsed.features.feature["name"].bytes_list.value
+[b'cat']
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock import io as engine
+from penstock._errors import DataLossError
+from penstock.tf import _missing
+
+
+class _List:
+    """The values of a feature."""
+
+    def __init__(self, value: Any = ()) -> None:
+        self.value = [self._item(v) for v in value]
+
+    def _item(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(value={self.value!r})"
+
+
+class BytesList(_List):
+    """Strings."""
+
+    def _item(self, value: Any) -> bytes:
+        return value.encode() if isinstance(value, str) else bytes(value)
+
+
+class FloatList(_List):
+    """Floats."""
+
+    def _item(self, value: Any) -> float:
+        return float(np.float32(value))
+
+
+class Int64List(_List):
+    """Whole numbers."""
+
+    def _item(self, value: Any) -> int:
+        return int(value)
+
+
+class Feature:
+    """One of the three kinds of lists."""
+
+    def __init__(
+        self,
+        bytes_list: BytesList | None = None,
+        float_list: FloatList | None = None,
+        int64_list: Int64List | None = None,
+    ) -> None:
+        self._given = bytes_list or float_list or int64_list
+        self.bytes_list = bytes_list or BytesList()
+        self.float_list = float_list or FloatList()
+        self.int64_list = int64_list or Int64List()
+
+    def WhichOneof(self, group: str) -> str | None:
+        """The name of the list that is set."""
+        names = {
+            BytesList: "bytes_list",
+            FloatList: "float_list",
+            Int64List: "int64_list",
+        }
+        return None if self._given is None else names[type(self._given)]
+
+    def _array(self) -> Any:
+        if isinstance(self._given, Int64List):
+            return np.array(self._given.value, np.int64)
+        if isinstance(self._given, BytesList):
+            out = np.empty(len(self._given.value), object)
+            out[:] = self._given.value
+            return out
+        return np.array(self._given.value if self._given else [], np.float32)
+
+    def __repr__(self) -> str:
+        return f"Feature({self._given!r})"
+
+
+class Features:
+    """Features by name."""
+
+    def __init__(self, feature: dict[str, Feature] | None = None) -> None:
+        self.feature = dict(feature or {})
+
+
+class Example:
+    """A record of named features."""
+
+    def __init__(self, features: Features | None = None) -> None:
+        self.features = features or Features()
+
+    def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The record as bytes, for a `TFRecordWriter`."""
+        made: bytes = engine.serialize_example(
+            {name: f._array() for name, f in sorted(self.features.feature.items())}
+        )
+        return made
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Takes the features of a serialized record."""
+        self.features = Example.FromString(serialized).features
+        return len(serialized)
+
+    @staticmethod
+    def FromString(serialized: bytes) -> Example:
+        """The record of its bytes."""
+        found: dict[str, Feature] = {}
+        for _, features in _fields(bytes(serialized), 1):
+            for _, entry in _fields(features, 1):
+                parts = dict(_fields(entry, 1, 2))
+                found[bytes(parts.get(1, b"")).decode()] = _feature(parts.get(2, b""))
+        return Example(Features(found))
+
+    def __repr__(self) -> str:
+        return f"Example({self.features.feature!r})"
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data):
+            raise DataLossError("Example: the record is cut")
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not byte & 0x80:
+            return value, at
+
+
+def _fields(data: bytes, *numbers: int) -> Iterator[tuple[int, Any]]:
+    """The length-delimited fields with these numbers."""
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        kind = tag & 7
+        if kind == 2:
+            size, at = _varint(data, at)
+            if at + size > len(data):
+                raise DataLossError("Example: the record is cut")
+            if tag >> 3 in numbers:
+                yield tag >> 3, data[at : at + size]
+            at += size
+        elif kind == 0:
+            value, at = _varint(data, at)
+            if tag >> 3 in numbers:
+                yield tag >> 3, value
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+            if tag >> 3 in numbers:
+                yield tag >> 3, data[at : at + size]
+            at += size
+        else:
+            raise DataLossError(f"Example: a field of wire type {kind}")
+
+
+def _feature(data: bytes) -> Feature:
+    for number, body in _fields(data, 1, 2, 3):
+        values = [value for _, value in _fields(body, 1)]
+        if number == 1:
+            return Feature(bytes_list=BytesList(values))
+        if number == 2:
+            packed = b"".join(values)
+            floats = struct.unpack(f"<{len(packed) // 4}f", packed)
+            return Feature(float_list=FloatList(floats))
+        whole: list[int] = []
+        for value in values:
+            if isinstance(value, int):
+                whole.append(value)
+                continue
+            at = 0
+            while at < len(value):
+                item, at = _varint(value, at)
+                whole.append(item)
+        signed = [v - 2**64 if v >= 2**63 else v for v in whole]
+        return Feature(int64_list=Int64List(signed))
+    return Feature()
+
+
+def __getattr__(name: str) -> Any:
+    return _missing.resolve("train", name)
