@@ -109,6 +109,8 @@ def _result(value: Any, kind: str) -> Any:
             value = tuple(value)
         return unwrap(value)
     if kind == "dataset":
+        if getattr(type(value), "__penstock_template__", False):
+            return value
         dataset = getattr(value, "_penstock_value", None)
         if dataset is None:
             raise TypeError(

@@ -47,6 +47,14 @@ def _names(files: Any) -> Any:
     return Engine.from_list(found)
 
 
+def _read_tfrecord(file: Any) -> Any:
+    return Engine.tfrecord(file)
+
+
+def _read_lines(file: Any) -> Any:
+    return Engine.text_lines(file)
+
+
 class TFRecordDataset(_Reader):
     """The records of TFRecord files: names, a list, a dataset or a pattern.
 
@@ -59,6 +67,7 @@ class TFRecordDataset(_Reader):
     """
 
     __slots__ = ()
+    _penstock_reader = staticmethod(_read_tfrecord)
 
     def __init__(
         self,
@@ -87,6 +96,7 @@ class TextLineDataset(_Reader):
     """
 
     __slots__ = ()
+    _penstock_reader = staticmethod(_read_lines)
 
     def __init__(
         self,

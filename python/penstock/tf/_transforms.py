@@ -98,7 +98,7 @@ class Transforms:
         >>> [int(x) for x in ds]
         [0, 0, 1]
         """
-        fn = call("flat_map", map_func, "dataset")
+        fn = _datasets("flat_map", map_func)
         return self._then(self._penstock_value.flat_map(fn, name=name))
 
     def interleave(
@@ -118,7 +118,7 @@ class Transforms:
         >>> [int(x) for x in ds]
         [0, 1, 0, 1]
         """
-        fn = call("interleave", map_func, "dataset")
+        fn = _datasets("interleave", map_func)
         calls = None if num_parallel_calls is None else _count(num_parallel_calls)
         cycle = AUTOTUNE if cycle_length is None else _count(cycle_length)
         if cycle == AUTOTUNE:
@@ -582,6 +582,12 @@ class Transforms:
 def _last_function(engine: Any) -> Any:
     """The function that the last call of a chain added."""
     return list(engine._functions.values())[-1]
+
+
+def _datasets(op: str, fn: Any) -> Any:
+    """A function that gives datasets; a reader's class opens files natively."""
+    read = getattr(fn, "_penstock_reader", None)
+    return call(op, fn, "dataset") if read is None else read
 
 
 def _default_cycle(calls: int | None) -> int:
