@@ -455,7 +455,12 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     if (segment_) segment_->out.limit = limits[i];
   };
   if (chain) {
-    if (!parts.empty() && parts.back().part.sequencer &&
+    // Positions are the least that a window can hold; but files are read in
+    // order, so there it holds what was read.
+    const std::vector<Part> lowered = nodes[base]->op->lower();
+    const bool in_memory = lowered.size() != 1 || !lowered.front().source ||
+                           lowered.front().source->in_memory();
+    if (in_memory && !parts.empty() && parts.back().part.sequencer &&
         parts.back().part.sequencer->traits().permutes) {
       std::int64_t next = 0;
       PS_RETURN_IF_ERROR(restore_index(*chain, mark, next));
