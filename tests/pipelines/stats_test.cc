@@ -111,6 +111,14 @@ TEST(Stats, StayAfterClose) {
   EXPECT_EQ(stage(it.stats(), "map#1").elements, 100);
 }
 
+TEST(Stats, ASourceUnderAShuffleCountsEachElementOnce) {
+  const IteratorStats stats = stats_of(
+      Dataset::range(100).map([](std::int64_t x) { return x; }).shuffle(10, 1));
+  EXPECT_EQ(stage(stats, "range#0").elements, 100);
+  EXPECT_EQ(stage(stats, "map#1").elements, 100);
+  EXPECT_EQ(stage(stats, "shuffle#2").elements, 100);
+}
+
 TEST(Stats, TellWhyAStageRunsWider) {
   const IteratorStats stats =
       stats_of(Dataset::range(60).map([](std::int64_t x) {

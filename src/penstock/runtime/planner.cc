@@ -468,6 +468,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       auto positions = std::make_shared<Positions>(next, *chain);
       auto pipe = std::make_unique<SequencerPipe>(run_, positions, stage);
       pipe->out.limit = limits[parts.size()];
+      pipe->last = false;  // elements count where they are read
       SequencerContext context;
       context.stage = &stage->info;
       PS_RETURN_IF_ERROR(pipe->start(context, {}));
