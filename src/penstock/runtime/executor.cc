@@ -353,8 +353,10 @@ class Executor final : public Scheduler {
   bool work_for(WorkerThread& self, Run& run, bool alone) {
     constexpr int kMaxBlocks = 64;
     int done = 0;
-    Work work;
-    while (run.claim(ClaimKind::kCpu, work)) {
+    Work works[2];
+    bool more = run.claim(ClaimKind::kCpu, works[0]);
+    while (more) {
+      Work& work = works[done % 2];
       if (idle_.waiters() > 0 && tokens_.load(std::memory_order_relaxed) > 0 &&
           run.has_work(ClaimKind::kCpu)) {
         idle_.notify(1);
@@ -362,9 +364,9 @@ class Executor final : public Scheduler {
       run.execute(work);
       // A call that blocked lost its token, and the run its CPU share.
       if (!self.has_token) work.kind = ClaimKind::kElastic;
-      run.complete(work);
       ++done;
-      if (!self.has_token || !alone || done >= kMaxBlocks) break;
+      const bool stay = self.has_token && alone && done < kMaxBlocks;
+      more = run.complete(work, stay ? &works[done % 2] : nullptr);
     }
     return done > 0;
   }

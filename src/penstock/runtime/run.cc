@@ -103,10 +103,8 @@ void Run::nest_below(int outer) {
   }
 }
 
-bool Run::claim(ClaimKind kind, Work& work) {
-  std::unique_lock lock = brief_lock(mutex_);
+bool Run::find_work(ClaimKind kind, Work& work) {
   if (cancelled_.load(std::memory_order_relaxed)) return false;
-  claim_time_ = 0;
   Demand demand;
   const bool waiting = waiting_.load(std::memory_order_relaxed);
   if (bounded_) demand.rows = (waiting ? 1 : 0) - held_rows_;
@@ -116,19 +114,25 @@ bool Run::claim(ClaimKind kind, Work& work) {
     passed_over_ = false;
     found = root_->find(demand, kind, work);
   } while (!found && passed_over_);
-  if (!found) {
-    // The search may have reached the end, or complete() left the consumer
-    // asleep: there is nothing better to do now.
-    const bool wake = waiting && fetch_ready();
-    lock.unlock();
-    if (wake) config_.scheduler->wake_waiters(this);
-    return false;
-  }
-  if (work.dry_run) return true;
+  if (!found || work.dry_run) return found;
   work.started = claim_time();
   ++in_flight_;
   if (kind == ClaimKind::kCpu) ++cpu_active_;
   return true;
+}
+
+bool Run::claim(ClaimKind kind, Work& work) {
+  std::unique_lock lock = brief_lock(mutex_);
+  claim_time_ = 0;
+  if (find_work(kind, work)) return true;
+  // The search may have reached the end, or complete() left the consumer
+  // asleep: there is nothing better to do now.
+  const bool wake = waiting_.load(std::memory_order_relaxed) &&
+                    !cancelled_.load(std::memory_order_relaxed) &&
+                    fetch_ready();
+  lock.unlock();
+  if (wake) config_.scheduler->wake_waiters(this);
+  return false;
 }
 
 std::int64_t Run::claim_time() {
@@ -144,8 +148,9 @@ void Run::execute(Work& work) {
   work.pipe->run(work);
 }
 
-void Run::complete(Work& work) {
+bool Run::complete(Work& work, Work* next) {
   bool wake = false;
+  bool found = false;
   std::vector<std::unique_ptr<Pipe>> idle;
   {
     const std::unique_lock lock = brief_lock(mutex_);
@@ -161,6 +166,8 @@ void Run::complete(Work& work) {
     wake = waiting_.load(std::memory_order_relaxed) && fetch_ready() &&
            !(busy && may_sleep_on(work.finished));
     if (wake) woken_at_ = work.finished;
+    claim_time_ = work.finished;
+    found = next != nullptr && find_work(ClaimKind::kCpu, *next);
   }
   idle.clear();
   work = Work();
@@ -170,6 +177,8 @@ void Run::complete(Work& work) {
     wake = true;
   }
   if (wake) config_.scheduler->wake_waiters(this);
+  // What was just let go may have been in the way.
+  return found || (next != nullptr && claim(ClaimKind::kCpu, *next));
 }
 
 bool Run::may_sleep_on(std::int64_t now) const {

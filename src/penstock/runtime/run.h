@@ -124,7 +124,9 @@ class Run : public std::enable_shared_from_this<Run> {
   void execute(Work& work);
   /// How many runs the calling thread works for, each inside the next.
   static int current_depth();
-  void complete(Work& work);
+  /// Files the result. With `next`: claims the next CPU work in the same
+  /// breath, and gives whether there is some.
+  bool complete(Work& work, Work* next = nullptr);
   /// Whether claim() would find something.
   bool has_work(ClaimKind kind);
   /// The consumer waits for an element.
@@ -208,6 +210,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
  private:
   explicit Run(RunConfig config);
+  bool find_work(ClaimKind kind, Work& work);
   bool fetch_ready() const;
   /// While all cores work for this run, a consumer that was just woken is left
   /// asleep for a moment: each waking takes a worker's core for some 20 us.
