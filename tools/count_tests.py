@@ -3,8 +3,9 @@
 Prints one line per stage and, last, "N passed, N failed"; exits 1 on a failure.
 Counted are the single tests inside each program ctest ran: from the JSON that
 gtest writes, from unittest's "Ran N tests", else the program as one test; in the
-python stage the tests that pytest reports. A program that failed beyond its tests (a crash, a leak, a time-out), and a stage
-that left no results at all, count as one failure.
+python stages the tests that pytest reports. A program that failed beyond its
+tests (a crash, a leak, a time-out), and a stage that left no results at all,
+count as one failure.
 """
 
 import json
@@ -58,6 +59,13 @@ def count_stage(results: Path) -> tuple[int, int]:
     """Passed and failed tests of one stage."""
     if (results / "pytest.xml").exists():
         return count_pytest(results / "pytest.xml")
+    if (results / "versions.txt").exists():
+        reports = [
+            results / f"pytest-{version}.xml"
+            for version in (results / "versions.txt").read_text().split()
+        ]
+        counts = [count_pytest(r) if r.exists() else (0, 1) for r in reports]
+        return sum(p for p, _ in counts), sum(f for _, f in counts)
     junit = results / "ctest.xml"
     if not junit.exists():
         return 0, 1

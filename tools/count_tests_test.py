@@ -59,6 +59,20 @@ class CountTests(unittest.TestCase):
         report.write_text('<testsuites><testsuite tests="0"/></testsuites>')
         self.assertEqual(self.count("python"), ("0 passed, 1 failed", 1))
 
+    def test_counts_every_other_python_that_was_found(self):
+        results = self.build / "pythons" / "results"
+        results.mkdir(parents=True)
+        (results / "versions.txt").write_text("")
+        ok = '<testcase name="unit" status="run"/>'
+        self.stage("release", ok, unit=gtest_report("passed"))
+        self.assertEqual(self.count("release", "pythons"), ("1 passed, 0 failed", 0))
+        (results / "versions.txt").write_text("3.10\n3.12\n")
+        (results / "pytest-3.10.xml").write_text(
+            '<testsuites><testsuite tests="4" skipped="1"/></testsuites>'
+        )
+        # The build of the other one failed.
+        self.assertEqual(self.count("pythons"), ("3 passed, 1 failed", 1))
+
     def test_skipped_and_disabled_are_neither(self):
         self.stage(
             "release",

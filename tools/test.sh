@@ -3,7 +3,8 @@
 # Runs the stages below and ends with the line "N passed, N failed".
 #
 #   release  every C++ test, optimised
-#   python   the Python package, with pytest
+#   python   the Python package and its wheel, with pytest
+#   pythons  the package with every other CPython that is found
 #   tsan     ThreadSanitizer: runtime and contract tests (soak: everything)
 #   asan     ASan + UBSan: runtime, memory, parsers, fuzz seeds (soak: everything)
 #
@@ -16,12 +17,12 @@ cd "$(dirname "$0")/.."
 case ${1:-ci} in
   ci)
     seeds=2000 sanitized_seeds=100 timeout=900
-    default_stages="release python tsan"  # asan too would pass 25 minutes
+    default_stages="release python pythons tsan"  # asan too would pass 25 minutes
     tsan_labels="runtime contract"
     asan_labels="runtime core fuzz" ;;
   soak)
     seeds=100000 sanitized_seeds=10000 timeout=36000
-    default_stages="release python tsan asan"
+    default_stages="release python pythons tsan asan"
     export PENSTOCK_ALL_CASES=1
     tsan_labels="unit core runtime contract pipeline fuzz"
     asan_labels=$tsan_labels ;;
@@ -68,11 +69,12 @@ python_stage() {
 }
 
 # Old results must not be counted if this run does not get that far.
-rm -rf build/{release,python,tsan,asan}/results build/test-summary.txt
+rm -rf build/{release,python,pythons,tsan,asan}/results build/test-summary.txt
 for preset in $stages; do
   case $preset in
     release) stage release "$seeds" ;;
     python) python_stage ;;
+    pythons) tools/test_pythons.sh ;;
     tsan) stage tsan "$sanitized_seeds" $tsan_labels ;;
     asan) stage asan "$sanitized_seeds" $asan_labels ;;
     *) echo "tools/test.sh: unknown stage '$preset'" >&2; exit 2 ;;
