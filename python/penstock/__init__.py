@@ -76,6 +76,7 @@ from penstock._ops import (
     unstack,
     where,
 )
+from penstock._op_library import load_op_library
 from penstock._options import (
     AUTOTUNE,
     GLOBAL,
@@ -146,6 +147,7 @@ __all__ = [
     "int64",
     "int8",
     "io",
+    "load_op_library",
     "matmul",
     "one_hot",
     "random",

@@ -329,3 +329,26 @@ class FileSources:
             check.paths(op, "files", files), check.stage_name(op, name)
         )
         return _made(native, Recipe(op, None, (files,), dict(name=name)))
+
+    @staticmethod
+    def from_arrow(obj: Any, name: str | None = None) -> Dataset:
+        """The rows of Arrow data, as dicts: anything with ``__arrow_c_stream__``.
+
+        Tables and record batches of pyarrow, Polars, DuckDB and others. Numbers
+        and large strings are not copied. A stream is read to its end when the
+        dataset is made. Nulls of floats are NaN; others must be filled before.
+
+        >>> import penstock as ps, pyarrow as pa
+        >>> table = pa.table({"x": [1, 2], "name": ["a", "b"]})
+        >>> ps.Dataset.from_arrow(table).to_list()
+        [{'x': np.int64(1), 'name': b'a'}, {'x': np.int64(2), 'name': b'b'}]
+        """
+        op = "from_arrow"
+        if not hasattr(obj, "__arrow_c_stream__"):
+            raise ArgumentTypeError(
+                f"{op}: obj must have __arrow_c_stream__, got {type(obj).__name__}"
+            )
+        native = _penstock.from_arrow(
+            obj.__arrow_c_stream__(), check.stage_name(op, name)
+        )
+        return _made(native, Recipe(op, None, (obj,), dict(name=name)))

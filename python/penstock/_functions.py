@@ -23,7 +23,7 @@ import numpy as np
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._options import AUTOTUNE
-from penstock._spec import check_signature
+from penstock._spec import TensorSpec, check_signature
 
 # A larger function stays in threads: each worker would hold a copy.
 MAX_PICKLE = 64 << 20
@@ -102,8 +102,58 @@ def _rungs(executor: str) -> list[Rung]:
     if executor == "process":
         return [_process]
     if executor == "native":
-        return [_native]
-    return [_native, _auto] if executor == "auto" else []
+        return [_compiled, _native]
+    return [_compiled, _native, _auto] if executor == "auto" else []
+
+
+def _compiled(
+    fn: Any, kind: str, op: str, executor: str, input_spec: Any, signature: Any
+) -> Lowered | str:
+    """A function that Numba compiled, called by pointer."""
+    from penstock import _compiled as compiled
+
+    if not compiled.is_compiled(fn):
+        return ""
+    plain = compiled.python_form(fn)
+    identity = function_identity(getattr(fn, "py_func", getattr(fn, "_pyfunc", fn)))
+    if kind == "dataset":
+        return "it is compiled"
+    try:
+        address, owner, spec = compiled.compile_pointer(fn, input_spec)
+        if (
+            kind == "element"
+            and signature is not None
+            and not _accepts(signature, spec)
+        ):
+            raise compiled.NotCompiled(f"it gives {spec}, declared is {signature}")
+        if kind != "element":
+            raise compiled.NotCompiled("only functions of map are")
+    except compiled.NotCompiled as why:
+        return f"not called by pointer: {why}"
+    fallback = _penstock.python_function(plain, kind, signature, identity)
+    handle = _penstock.compiled_function(
+        address, owner, input_spec, spec, fallback, f"compiled:{identity}"
+    )
+    return Lowered(handle, "compiled by Numba, called by pointer", function_name(fn))
+
+
+def _accepts(signature: Any, spec: Any) -> bool:
+    """Whether a result of `spec` may be what was declared."""
+    if isinstance(signature, tuple) and isinstance(spec, tuple):
+        return len(signature) == len(spec) and all(map(_accepts, signature, spec))
+    if not isinstance(signature, TensorSpec) or not isinstance(spec, TensorSpec):
+        return False
+    if signature.dtype != spec.dtype:
+        return False
+    shape, given = signature.shape, spec.shape
+    return (
+        shape is None
+        or given is None
+        or (
+            len(shape) == len(given)
+            and all(a is None or b is None or a == b for a, b in zip(shape, given))
+        )
+    )
 
 
 def _native(

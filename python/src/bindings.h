@@ -15,6 +15,7 @@ namespace penstock::python {
 
 namespace nb = nanobind;
 
+void bind_arrow(nb::module_& m);
 void bind_dataset(nb::module_& m);
 void bind_expr(nb::module_& m);
 void bind_files(nb::module_& m);

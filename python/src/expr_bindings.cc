@@ -4,12 +4,14 @@
 #include "numpy_api.h"
 #include "template_function.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <numpy/ufuncobject.h>
 
 #include "penstock/expr/evaluate.h"
 #include "penstock/expr/image_fusion.h"
+#include "penstock/expr/load_op_library.h"
 #include "penstock/expr/loops.h"
 #include "penstock/expr/native_ops.h"
 #include "penstock/expr/program.h"
@@ -462,6 +464,16 @@ void bind_expr(nb::module_& m) {
   m.def("call_native", &call_native, nb::arg("name"), nb::arg("args"),
         nb::arg("attributes"), nb::arg("key"), nb::arg("call"));
   m.def("native_ops", &expr::native_op_names);
+  // (name, draws random values) of each operation.
+  m.def("load_op_library", [](const std::string& path) {
+    std::vector<std::pair<std::string, bool>> out;
+    for (std::string& name :
+         value_or_raise(expr::load_op_library(path))) {
+      const bool random = expr::find_native_op(name)->random;
+      out.emplace_back(std::move(name), random);
+    }
+    return out;
+  });
 }
 
 }  // namespace penstock::python

@@ -4,6 +4,7 @@
 #include "numpy_api.h"
 
 #include "bindings.h"
+#include "compiled_function.h"
 #include "convert.h"
 
 namespace nb = nanobind;
@@ -39,5 +40,7 @@ NB_MODULE(_penstock, m) {
   bind_trace(m);
   bind_dataset(m);
   bind_expr(m);
+  bind_arrow(m);
+  bind_compiled(m);
   bind_files(m);
 }

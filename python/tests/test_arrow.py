@@ -1,0 +1,128 @@
+"""Dataset.from_arrow: tables of others, without a copy where that can be."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+pa = pytest.importorskip("pyarrow")
+
+TABLE = pa.table(
+    {
+        "i": pa.array(range(10), pa.int32()),
+        "f": pa.array([float(i) for i in range(10)], pa.float32()),
+        "b": pa.array([i % 3 == 0 for i in range(10)]),
+        "s": pa.array([f"word {i}" for i in range(10)]),
+        "l": pa.array([b"x" * i for i in range(10)], pa.large_binary()),
+        "v": pa.array([[i, i + 1] for i in range(10)], pa.list_(pa.int64(), 2)),
+        "t": pa.array(range(10), pa.timestamp("ms")),
+    }
+)
+
+
+def check(row, i):
+    assert row["i"] == i and row["i"].dtype == np.int32
+    assert row["f"] == i and row["f"].dtype == np.float32
+    assert row["b"] == (i % 3 == 0)
+    assert row["s"] == f"word {i}".encode()
+    assert row["l"] == b"x" * i
+    assert row["v"].tolist() == [i, i + 1]
+    assert row["t"] == i and row["t"].dtype == np.int64
+
+
+def test_rows_are_dicts_of_columns():
+    ds = ps.Dataset.from_arrow(TABLE)
+    assert len(ds) == 10
+    assert ds.element_spec["v"] == ps.TensorSpec((2,), ps.int64)
+    for i, row in enumerate(ds):
+        check(row, i)
+    check(ds[7], 7)
+    order = ds.shuffle(ps.GLOBAL, seed=3).map(lambda r: r["i"]).to_list()
+    assert sorted(order) == list(range(10)) and order != list(range(10))
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_slices_and_many_batches(size):
+    part = TABLE.slice(2, 7)
+    reader = pa.RecordBatchReader.from_batches(
+        part.schema, part.to_batches(max_chunksize=size)
+    )
+    rows = ps.Dataset.from_arrow(reader).to_list()
+    assert len(rows) == 7
+    for i, row in enumerate(rows):
+        check(row, i + 2)
+    many = pa.concat_tables([TABLE] * 100)
+    assert many.column(0).num_chunks == 100
+    ds = ps.Dataset.from_arrow(many)
+    assert len(ds) == 1000
+    for i, row in enumerate(ds):
+        check(row, i % 10)
+
+
+def test_numbers_are_not_copied_and_keep_their_memory():
+    data = np.arange(1 << 16, dtype=np.float64)
+    table = pa.table({"x": pa.array(data), "n": pa.array(range(1 << 16))})
+    ds = ps.Dataset.from_arrow(table).batch(1 << 16)
+    batch = next(iter(ds))
+    start = batch["x"].__array_interface__["data"][0]
+    assert start == table.column(0).chunk(0).buffers()[1].address
+    assert not batch["x"].flags.writeable
+    del table, ds, data
+    gc.collect()
+    assert batch["x"].sum() == (1 << 16) * ((1 << 16) - 1) / 2
+    assert batch["n"][-1] == (1 << 16) - 1
+
+
+def test_nulls():
+    floats = pa.table({"x": pa.array([1.0, None, 3.0])})
+    got = [float(r["x"]) for r in ps.Dataset.from_arrow(floats)]
+    assert got[0] == 1 and np.isnan(got[1]) and got[2] == 3
+    for column in (pa.array([1, None]), pa.array(["a", None]), pa.array([True, None])):
+        with pytest.raises(ps.InvalidArgumentError, match="column 'x' has 1 nulls"):
+            ps.Dataset.from_arrow(pa.table({"x": column}))
+    # Outside of the slice they do not matter.
+    part = pa.table({"x": pa.array([None, 1, 2])}).slice(1)
+    assert [int(r["x"]) for r in ps.Dataset.from_arrow(part)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1], [1, 2]]),
+        pa.array([{"a": 1}]),
+        pa.array(["a", "b"]).dictionary_encode(),
+        pa.nulls(2),
+    ],
+)
+def test_types_without_a_tensor_name_the_column(column):
+    with pytest.raises(ps.InvalidArgumentError, match="from_arrow: column 'odd'"):
+        ps.Dataset.from_arrow(pa.table({"odd": column}))
+
+
+def test_empty_tables_have_their_types():
+    empty = ps.Dataset.from_arrow(TABLE.slice(0, 0))
+    assert empty.to_list() == []
+    assert empty.element_spec["s"] == ps.TensorSpec((), ps.string)
+
+
+def test_mistakes():
+    with pytest.raises(TypeError, match="__arrow_c_stream__"):
+        ps.Dataset.from_arrow([1, 2])
+
+    def fails():
+        yield TABLE.to_batches()[0]
+        raise RuntimeError("the disk is gone")
+
+    reader = pa.RecordBatchReader.from_batches(TABLE.schema, fails())
+    with pytest.raises(ps.Error, match="the disk is gone"):
+        ps.Dataset.from_arrow(reader)
+
+
+def test_tables_pickle_with_their_dataset():
+    ds = ps.Dataset.from_arrow(TABLE).map(lambda r: r["i"] * 2)
+    assert pickle.loads(pickle.dumps(ds)).to_list() == ds.to_list()
