@@ -305,7 +305,9 @@ def _add(digest: Any, value: Any, seen: set[int], depth: int) -> None:
         digest.update(b"again;")
         return
     seen.add(id(value))
-    if isinstance(value, types.CodeType):
+    if isinstance(value, types.ModuleType):
+        digest.update(f"module {value.__name__};".encode())
+    elif isinstance(value, types.CodeType):
         digest.update(value.co_code)
         digest.update(repr((value.co_names, value.co_varnames)).encode())
         for constant in value.co_consts:

@@ -117,38 +117,40 @@ def _mismatch(item: Any, spec: Any) -> str:
 
 def _fit_tensor(item: Any, spec: TensorSpec) -> Any:
     wanted = spec.dtype.dtype
-    if isinstance(item, (tuple, dict)) and wanted == object:
+    if isinstance(item, dict):
         raise TypeError(_mismatch(item, spec))
-    value = unwrap(list(item) if isinstance(item, tuple) else item)
-    if isinstance(value, (str, bytes)):
-        got, shape = np.dtype(object), ()
-    else:
-        value = np.asarray(value)
-        got, shape = value.dtype, value.shape
-    if got.kind in "OSU" and wanted == object:
-        pass
-    elif got != wanted:
-        python = not isinstance(item, (np.ndarray, np.generic))
-        numbers = got.kind in "biuf" and wanted.kind in "biuf"
-        if not numbers or not (python or np.can_cast(got, wanted, "same_kind")):
-            raise TypeError(
-                "from_generator: `generator` yielded an element that could not be "
-                f"converted to the expected type. The expected type was "
-                f"{spec.dtype.name}, but the yielded element was {item!r}."
-            )
-        if wanted.kind in "iu" and got.kind == "f":
-            raise TypeError(
-                "from_generator: `generator` yielded an element that could not be "
-                f"converted to the expected type. The expected type was "
-                f"{spec.dtype.name}, but the yielded element was {item!r}."
-            )
-        value = value.astype(wanted)
+    value = _of_type(item, wanted)
+    if value is None:
+        raise TypeError(
+            "from_generator: `generator` yielded an element that could not be "
+            f"converted to the expected type. The expected type was "
+            f"{spec.dtype.name}, but the yielded element was {item!r}."
+        )
+    shape = () if isinstance(value, (str, bytes)) else value.shape
     if not spec.shape.is_compatible_with(shape):
         raise TypeError(
             f"from_generator: `generator` yielded an element of shape {shape} where an "
             f"element of shape {spec.shape} was expected."
         )
     return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+def _of_type(item: Any, wanted: np.dtype[Any]) -> Any:
+    """An item of a generator in a dtype; None if it cannot be."""
+    if isinstance(item, (str, bytes)):
+        return item if wanted == object else None
+    if isinstance(item, (list, tuple)) and not len(item):
+        return np.zeros(np.shape(item), wanted)
+    value = np.asarray(unwrap(list(item) if isinstance(item, tuple) else item))
+    if value.dtype.kind in "OSU" or wanted == object:
+        return value if wanted == object and value.dtype.kind in "OSU" else None
+    if value.dtype == wanted:
+        return value
+    python = not isinstance(item, (np.ndarray, np.generic))
+    loses = value.dtype.kind == "f" and wanted.kind in "iub"
+    if loses or not (python or np.can_cast(value.dtype, wanted, "same_kind")):
+        return None
+    return value.astype(wanted)
 
 
 class _Generator:

@@ -362,7 +362,7 @@ def _cumulative(np_name: str, x: Any, axis: Any, exclusive: bool, reverse: bool)
     if reverse:
         values = np.flip(values, at)
     made = getattr(np, np_name)(values, axis=at, dtype=values.dtype)
-    if exclusive:
+    if exclusive and made.size:
         made = np.roll(made, 1, at)
         first: list[Any] = [slice(None)] * made.ndim
         first[at] = 0
