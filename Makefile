@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 export JOBS FUZZ_SECONDS
 
-.PHONY: help build wheel demo test bench soak fuzz lint format clean
+.PHONY: help build wheel demo test bench soak compare fuzz lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -36,6 +36,11 @@ bench:  ## measure, print the table and write build/bench.json
 	@tools/setup.sh build
 	@tools/build.sh release penstock_bench
 	@build/release/penstock_bench --json=build/bench.json $(BENCH_ARGS)
+
+compare:  ## run COUNT (1000) random pipelines on penstock.tf and TensorFlow and compare
+	@tools/setup.sh build
+	@tools/build.sh release _penstock
+	@tools/compare.sh
 
 fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each
 	@tools/setup.sh build fuzz

@@ -17,11 +17,10 @@ import time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
-import numpy as np  # noqa: E402
-import tensorflow  # noqa: E402
-from pipelines import build, describe  # noqa: E402
-
-import penstock.tf  # noqa: E402
+import numpy as np
+import penstock.tf
+import tensorflow
+from pipelines import build, describe
 
 MAX_ELEMENTS = 200
 
@@ -42,10 +41,14 @@ def leaves(value, path=""):
 
 def kind_of(module, error):
     """The name of an error's class, the same for both modules."""
-    for name in (
-        "InvalidArgumentError OutOfRangeError NotFoundError DataLossError "
-        "FailedPreconditionError UnimplementedError"
-    ).split():
+    for name in [
+        "InvalidArgumentError",
+        "OutOfRangeError",
+        "NotFoundError",
+        "DataLossError",
+        "FailedPreconditionError",
+        "UnimplementedError",
+    ]:
         if isinstance(error, getattr(module.errors, name)):
             return name
     for kind in (TypeError, ValueError):
@@ -117,7 +120,9 @@ def difference(steps, ordered):
         if head_a[1] in REFUSALS and head_b[1] in REFUSALS:
             return None, 0
         return f"TensorFlow refused {head_a}, Penstock {head_b}", 0
-    if head_a != head_b:
+    # Penstock may know a number where TensorFlow does not; it must be true.
+    more = head_a[1] == tensorflow.data.UNKNOWN_CARDINALITY and head_b[1] == len(b)
+    if head_a != head_b and not more:
         return f"cardinality {head_a[1]} and {head_b[1]}", 0
     if not ordered:
         a, b = (sorted(x, key=key) for x in (a, b))
@@ -138,7 +143,7 @@ def main():
     tensorflow.get_logger().setLevel("ERROR")
     tensorflow.autograph.set_verbosity(0)
     started = time.monotonic()
-    different = elements = errors = 0
+    different = elements = 0
     for seed in range(options.seed, options.seed + options.count):
         steps, ordered = describe(seed)
         what, count = difference(steps, ordered)
@@ -153,7 +158,7 @@ def main():
         f"{different} different, TensorFlow {tensorflow.__version__}, "
         f"{seconds:.0f} s"
     )
-    return 1 if different or errors else 0
+    return 1 if different else 0
 
 
 if __name__ == "__main__":

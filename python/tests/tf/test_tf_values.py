@@ -1,0 +1,264 @@
+"""Values, dtypes and functions of penstock.tf."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import timeit
+
+import numpy as np
+import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
+import pytest
+
+Dataset = tf.data.Dataset
+
+
+def test_numbers_are_numpy_scalars_with_numpy():
+    x = next(iter(Dataset.range(5, 6)))
+    assert isinstance(x, np.int64)
+    assert type(x.numpy()) is np.int64
+    assert x + 1 == 6
+    assert [10, 20, 30, 40, 50, 60][x] == 60
+    assert str(x) == "tf.Tensor(5, shape=(), dtype=int64)"
+    assert repr(x) == "<tf.Tensor: shape=(), dtype=int64, numpy=5>"
+    assert f"{x:03d}" == "005"
+    assert pickle.loads(pickle.dumps(x)) == 5
+
+
+def test_numbers_are_as_fast_as_numpys():
+    def loop(x):
+        total = 0
+        for i in range(20_000):
+            total += i * x
+        return total
+
+    ours, theirs = tf.constant(7, tf.int64), np.int64(7)
+    fast = min(timeit.repeat(lambda: loop(theirs), number=1, repeat=7))
+    mine = min(timeit.repeat(lambda: loop(ours), number=1, repeat=7))
+    # An array of rank 0 takes 30 times as long.
+    assert mine < 6 * fast
+
+
+def test_arrays_are_ndarrays_with_numpy():
+    batch = next(iter(Dataset.range(4).batch(4)))
+    assert isinstance(batch, np.ndarray)
+    assert type(batch.numpy()) is np.ndarray
+    assert batch.shape.as_list() == [4]
+    assert batch[1].numpy() == 1
+    assert [x.numpy() for x in batch] == [0, 1, 2, 3]
+    assert (batch + 1).numpy().tolist() == [1, 2, 3, 4]
+    assert batch.dtype == tf.int64
+    assert repr(batch).startswith("<tf.Tensor: shape=(4,), dtype=int64, numpy=array")
+
+
+def test_strings_are_bytes_with_numpy(tmp_path):
+    file = tmp_path / "x"
+    file.write_text("hello")
+    name = next(iter(Dataset.from_tensor_slices([str(file)])))
+    assert isinstance(name, bytes)
+    assert type(name.numpy()) is bytes
+    with open(name) as stream:
+        assert stream.read() == "hello"
+    assert tf.constant("a") + "b" == "ab"
+    assert tf.constant("a") != "b"
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (1, "int32"),
+        (2**40, "int64"),
+        (1.5, "float32"),
+        (True, "bool"),
+        ([1, 2], "int32"),
+        ([1, 2.5], "float32"),
+        ([1, 2**40], "int64"),
+        ([], "float32"),
+        ([True, False], "bool"),
+        ([np.float64(1)], "float64"),
+        (np.arange(3), "int64"),
+        (np.float64(2), "float64"),
+    ],
+)
+def test_dtypes_of_python_values(value, dtype):
+    assert tf.constant(value).dtype == dtype
+    ds = Dataset.from_tensors(value)
+    assert ds.element_spec.dtype == dtype
+    assert next(iter(ds.map(lambda x: x))).dtype == dtype
+
+
+def test_small_integers_divide_as_float32():
+    pixels = np.array([0, 255], np.uint8)
+    native = Dataset.from_tensors(pixels).map(lambda x: x / 255)
+    assert "native" in native.explain()
+
+    def python(x):
+        print(end="")
+        return x / 255
+
+    for ds in (native, Dataset.from_tensors(pixels).map(python)):
+        (got,) = list(ds)
+        assert got.dtype == np.float32
+        assert got.numpy().tolist() == [0.0, 1.0]
+
+
+def test_functions_give_the_same_traced_and_not():
+    functions = [
+        lambda x: tf.reduce_mean(tf.stack([x, x + 1])),
+        lambda x: tf.one_hot(x, 4),
+        lambda x: tf.cast(x, tf.float32) / 3,
+        lambda x: tf.pad(tf.stack([x, x]), [[1, 2]]),
+        lambda x: tf.tile(tf.stack([x, x * 2]), [2]),
+        lambda x: tf.reverse(tf.stack([x, x * 2]), [0]),
+        lambda x: tf.where(x > 1, x, -x),
+        lambda x: tf.clip_by_value(x, 1, 2),
+        lambda x: tf.concat([[x], [7]], 0),
+        lambda x: tf.fill([2], x),
+        lambda x: tf.nn.softmax(tf.cast(tf.stack([x, x + 1]), tf.float32)),
+        lambda x: tf.math.truncatediv(-x, 2),
+        lambda x: (tf.shape(tf.stack([x, x])), tf.rank(x), tf.size(x)),
+        lambda x: tf.sequence_mask(x, 3),
+        lambda x: tf.split(tf.stack([x, x + 1, x + 2]), [1, 2])[1],
+        lambda x: tf.roll(tf.stack([x, x + 1, x + 2]), 1, 0),
+    ]
+    for fn in functions:
+        native = Dataset.range(4).map(fn)
+        assert "native" in native.explain(), native.explain()
+
+        def python(x, fn=fn):
+            print(end="")
+            return fn(x)
+
+        plain = Dataset.range(4).map(python)
+        assert "thread" in plain.explain()
+        for a, b in zip(native, plain):
+            for p, q in zip(tf.nest.flatten(a), tf.nest.flatten(b)):
+                assert p.dtype == q.dtype
+                assert np.shape(p) == np.shape(q)
+                assert np.array_equal(p, q)
+
+
+def test_random_values_are_keyed_to_elements_and_seeds():
+    def draw(x):
+        return tf.random.uniform((2,))
+
+    ds = Dataset.range(20).map(draw)
+    assert len({tuple(v.tolist()) for v in ds.as_numpy_iterator()}) == 20
+
+    def epochs():
+        tf.random.set_seed(11)
+        ds = Dataset.range(20).map(draw).shuffle(5)
+        return [v.tolist() for v in ds.as_numpy_iterator()]
+
+    try:
+        assert epochs() == epochs()
+    finally:
+        tf.random.set_seed(None)
+    a = tf.random.stateless_normal((4,), seed=(1, 2))
+    assert np.array_equal(a, tf.random.stateless_normal((4,), seed=(1, 2)))
+    assert not np.array_equal(a, tf.random.stateless_normal((4,), seed=(1, 3)))
+
+
+def test_errors_of_py_function_are_of_both_kinds():
+    def bad(x):
+        raise KeyError("gone")
+
+    def worse(x):
+        raise ValueError("wrong")
+
+    for fn, own, theirs in (
+        (bad, KeyError, tf.errors.UnknownError),
+        (worse, ValueError, tf.errors.InvalidArgumentError),
+    ):
+        ds = Dataset.range(1).map(lambda x, fn=fn: tf.py_function(fn, [x], tf.float32))
+        for kind in (own, theirs):
+            with pytest.raises(kind):
+                next(iter(ds))
+
+
+def test_py_function_gives_the_promised_dtypes():
+    def parts(x):
+        assert x.numpy() == 3
+        return x.numpy() * 2, "text", [1.5, 2.5]
+
+    ds = Dataset.range(3, 4).map(
+        lambda x: tf.py_function(parts, [x], [tf.int32, tf.string, tf.float32])
+    )
+    number, text, floats = next(iter(ds))
+    assert (number.numpy(), number.dtype) == (6, np.int32)
+    assert text.numpy() == b"text"
+    assert floats.dtype == np.float32
+
+
+def test_options_refuse_names_that_do_not_exist():
+    options = tf.data.Options()
+    with pytest.raises(AttributeError):
+        options.determinstic = True
+    with pytest.raises(AttributeError):
+        options.autotune.cpus = 3
+
+
+def test_datasets_pickle():
+    ds = pickle.loads(pickle.dumps(Dataset.range(4).map(lambda x: x * 2).batch(2)))
+    assert [b.numpy().tolist() for b in ds] == [[0, 2], [4, 6]]
+
+
+def test_functions_run_in_processes_with_the_same_values():
+    def work(x):
+        total = 0
+        for i in range(20_000):
+            total += i % 7
+        return x * 2, [1, 2], "a"
+
+    ds = Dataset.range(40).map(work, num_parallel_calls=tf.data.AUTOTUNE)
+    for i, (x, pair, text) in enumerate(ds):
+        assert int(x) == 2 * i
+        assert pair.dtype == np.int32
+        assert text.numpy() == b"a"
+
+
+def test_a_name_that_is_not_ours_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    for module, name in ((tf, "keras"), (tf.math, "igamma"), (tf.data, "service")):
+        with pytest.raises(AttributeError, match="Install tensorflow"):
+            getattr(module, name)
+
+
+def test_a_name_that_is_not_ours_comes_from_tensorflow(monkeypatch):
+    import types
+
+    fake = types.ModuleType("tensorflow")
+    fake.math = types.SimpleNamespace(igamma="theirs")
+    monkeypatch.setitem(sys.modules, "tensorflow", fake)
+    assert tf.math.igamma == "theirs"
+    with pytest.raises(AttributeError, match=r"tf\.math\.nothing is neither"):
+        _ = tf.math.nothing
+
+
+def test_signatures_and_shapes():
+    spec = tf.TensorSpec([None, 3], tf.float32)
+    assert spec.shape.rank == 2
+    assert spec.is_compatible_with(np.zeros((5, 3), np.float32))
+    assert tf.TensorShape(None).rank is None
+    assert tf.TensorShape([2, None]).merge_with([None, 3]).as_list() == [2, 3]
+    assert tf.as_dtype("uint8").max == 255
+
+
+def test_parsed_lists_are_sparse_tensors():
+    def record(ids):
+        values = tf.train.Feature(int64_list=tf.train.Int64List(value=ids))
+        features = tf.train.Features(feature={"ids": values})
+        return tf.train.Example(features=features).SerializeToString()
+
+    records = [record([1, 2]), record([]), record([3])]
+    features = {"ids": tf.io.VarLenFeature(tf.int64)}
+
+    def dense(r):
+        return tf.sparse.to_dense(tf.io.parse_single_example(r, features)["ids"])
+
+    ds = Dataset.from_tensor_slices(records).map(dense)
+    assert "native" in ds.explain()
+    assert [x.numpy().tolist() for x in ds] == [[1, 2], [], [3]]
+    batch = tf.io.parse_example(records, features)["ids"]
+    assert tf.sparse.to_dense(batch).numpy().tolist() == [[1, 2], [0, 0], [3, 0]]
+    assert batch.indices.numpy().tolist() == [[0, 0], [0, 1], [2, 0]]
