@@ -116,6 +116,10 @@ class TemplateFunction final : public DatasetFunction {
       numbers[sources_[i].hole.get()] = static_cast<int>(i);
     }
     result_ = add(top_, numbers);
+    for (const std::int32_t i : program_->outputs()) {
+      const expr::Op op = program_->nodes()[static_cast<std::size_t>(i)].op;
+      direct_ = direct_ && (op == expr::Op::kInput || op == expr::Op::kConst);
+    }
     Fingerprint fp;
     fp.add(program_->fingerprint());
     fp.add(top_->fingerprint());
@@ -129,14 +133,8 @@ class TemplateFunction final : public DatasetFunction {
   StatusOr<NodeRef> call(const Element& element) const override {
     if (result_ < 0) return top_;  // the same for every element
     PS_RETURN_IF_ERROR(program_->input_spec().check(element));
-    expr::Rows rows;
-    rows.count = 1;
-    rows.batched = false;
-    rows.inputs = {element.leaves().data(), element.leaves().size()};
     std::vector<Tensor> outputs;
-    expr::RowErrors errors;
-    PS_RETURN_IF_ERROR(expr::evaluate(*program_, rows, outputs, errors));
-    if (!errors.empty()) return errors[0].second;
+    PS_RETURN_IF_ERROR(arguments_of(element, outputs));
     absl::InlinedVector<NodeRef, 4> made;
     const Structure& arguments = *program_->output_spec().structure();
     auto leaf = outputs.begin();
@@ -178,6 +176,29 @@ class TemplateFunction final : public DatasetFunction {
     std::vector<Input> inputs;
   };
 
+  Status arguments_of(const Element& element,
+                      std::vector<Tensor>& outputs) const {
+    const auto& nodes = program_->nodes();
+    outputs.reserve(program_->outputs().size());
+    if (direct_) {
+      for (const std::int32_t i : program_->outputs()) {
+        const expr::Node& node = nodes[static_cast<std::size_t>(i)];
+        outputs.push_back(node.op == expr::Op::kConst
+                              ? node.constant
+                              : element[static_cast<std::size_t>(
+                                    node.ints[0])]);
+      }
+      return absl::OkStatus();
+    }
+    expr::Rows rows;
+    rows.count = 1;
+    rows.batched = false;
+    rows.inputs = {element.leaves().data(), element.leaves().size()};
+    expr::RowErrors errors;
+    PS_RETURN_IF_ERROR(expr::evaluate(*program_, rows, outputs, errors));
+    return errors.empty() ? absl::OkStatus() : errors[0].second;
+  }
+
   /// The number of `node` among those made for each element; -1: it is fixed.
   int add(const NodeRef& node, std::map<const Node*, int>& numbers) {
     const auto known = numbers.find(node.get());
@@ -200,6 +221,7 @@ class TemplateFunction final : public DatasetFunction {
   const std::vector<Source> sources_;
   std::vector<Step> steps_;
   int result_ = -1;
+  bool direct_ = true;  // arguments are leaves of the element, or constants
   std::string identity_;
 };
 
