@@ -35,13 +35,19 @@ def state_bytes(state: Any) -> bytes:
 
 @dataclass(frozen=True)
 class PythonStageStats:
-    """What the GIL cost one Python stage, since its iterator was made."""
+    """What Python cost one stage, since its iterator was made.
+
+    Waiting for the GIL and holding it, in threads; time inside the function and
+    CPU time of its calls, in worker processes.
+    """
 
     stage: str
     executor: str
     calls: int
     gil_wait_ns: int
     gil_hold_ns: int
+    work_ns: int = 0
+    worker_cpu_ns: int = 0
 
 
 class Stats:
@@ -66,6 +72,7 @@ class Stats:
     elements: int
     consumer_wait_ns: int
     consumer_think_ns: int
+    consumer_gil_wait_ns: int
     elapsed_ns: int
     bytes_held: int
     bytes_peak: int

@@ -33,6 +33,8 @@ nb::dict counters_dict(const std::shared_ptr<StageCounters>& counters) {
     d["calls"] = counters->calls.load();
     d["gil_wait_ns"] = counters->wait_ns.load();
     d["gil_hold_ns"] = counters->hold_ns.load();
+    d["work_ns"] = counters->work_ns.load();
+    d["worker_cpu_ns"] = counters->worker_cpu_ns.load();
   }
   return d;
 }

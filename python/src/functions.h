@@ -30,6 +30,9 @@ struct StageCounters {
   std::atomic<std::int64_t> calls{0};
   std::atomic<std::int64_t> wait_ns{0};
   std::atomic<std::int64_t> hold_ns{0};
+  // In worker processes: inside the function, and CPU time of whole calls.
+  std::atomic<std::int64_t> work_ns{0};
+  std::atomic<std::int64_t> worker_cpu_ns{0};
 };
 
 struct AutoState;

@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "penstock/base/clock.h"
 #include "penstock/runtime/iterator.h"
 #include "workers.h"
 
@@ -68,6 +69,15 @@ nb::dict stage_dict(const StageStats& s) {
   d["max_parallelism"] = s.max_parallelism;
   d["blocking"] = s.blocking;
   d["width"] = s.width;
+  d["sampled_rows"] = s.sampled_rows;
+  d["sampled_bytes"] = s.sampled_bytes;
+  d["opens"] = s.work.opens;
+  d["open_ns"] = s.work.open_ns;
+  d["read_ns"] = s.work.read_ns;
+  d["read_bytes"] = s.work.read_bytes;
+  d["inflate_ns"] = s.work.inflate_ns;
+  d["decoded_pixels"] = s.work.decoded_pixels;
+  d["resized_pixels"] = s.work.resized_pixels;
   return d;
 }
 
@@ -156,10 +166,14 @@ PyObject* PyIterator::next() {
   IteratorCore::Next result{};
   if (!core.next_if_ready(element, error, result)) {
     for (;;) {
+      std::int64_t returned = 0;
       {
         const WithoutGil waiting;
         result = core.next(element, error, interruptions());
+        returned = Clock::real().now();
       }
+      gil_wait_ns_.fetch_add(Clock::real().now() - returned,
+                             std::memory_order_relaxed);
       drain_released();
       if (result != IteratorCore::Next::kInterrupted) break;
       if (PyErr_CheckSignals() != 0) return nullptr;
@@ -259,7 +273,9 @@ void bind_iterator(nb::module_& m) {
                const WithoutGil waiting;
                stats = it->stats();
              }
-             return stats_dict(stats);
+             nb::dict d = stats_dict(stats);
+             d["consumer_gil_wait_ns"] = self.gil_wait_ns();
+             return d;
            })
       .def("explain",
            [](PyIterator& self) {

@@ -43,4 +43,5 @@ NB_MODULE(_penstock, m) {
   bind_arrow(m);
   bind_compiled(m);
   bind_files(m);
+  bind_doctor(m);
 }

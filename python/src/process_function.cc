@@ -210,6 +210,9 @@ class ProcessFunction final : public Function {
                                              outcome.memory->size());
       counters_->calls.fetch_add(static_cast<std::int64_t>(rows.size()),
                                  std::memory_order_relaxed);
+      counters_->work_ns.fetch_add(reply.work_ns, std::memory_order_relaxed);
+      counters_->worker_cpu_ns.fetch_add(reply.cpu_ns,
+                                         std::memory_order_relaxed);
       return outcome;
     }
     outcome.row = (*worker)->row();

@@ -7,6 +7,7 @@
 
 #include "convert.h"
 #include "errors.h"
+#include "penstock/base/work_counters.h"
 #include "process_function.h"
 #include "wire.h"
 #include "workers.h"
@@ -105,6 +106,9 @@ class Server {
   }
 
   bool call(const Message& message) {
+    const Clock& clock = Clock::real();
+    const std::int64_t cpu_start = clock.thread_cpu();
+    work_ns_ = 0;
     WireWriter writer;
     {
       std::vector<std::uint64_t> keys;
@@ -139,10 +143,12 @@ class Server {
     }
     writer.write(out);
     progress_->store(-1, std::memory_order_relaxed);
+    reply.work_ns = work_ns_;
+    reply.cpu_ns = clock.thread_cpu() - cpu_start;
     return send(reply);
   }
 
-  void one(const Loaded& loaded, Element& element, WireWriter& writer) const {
+  void one(const Loaded& loaded, Element& element, WireWriter& writer) {
     // Small arguments are copied, so that the function may keep and write them.
     for (Tensor& leaf : element.mutable_leaves()) {
       if (leaf.rank() > 0 || leaf.dtype() == DType::kString) {
@@ -150,7 +156,11 @@ class Server {
         if (own.ok()) leaf = *std::move(own);
       }
     }
-    PyObject* value = call_on_element(loaded.function, nullptr, element);
+    PyObject* value = nullptr;
+    {
+      const TimeInto timer(work_ns_);
+      value = call_on_element(loaded.function, nullptr, element);
+    }
     if (value == nullptr) {
       writer.add_failure(failure());
       return;
@@ -167,6 +177,7 @@ class Server {
   PyObject* loads_;
   PyObject* dump_failure_;
   std::unordered_map<std::uint32_t, Loaded> functions_;
+  std::int64_t work_ns_ = 0;  // inside the function, of this call
 };
 
 }  // namespace

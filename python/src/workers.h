@@ -39,6 +39,9 @@ struct Message {
   std::uint64_t out = 0;
   std::uint64_t capacity = 0;
   std::uint64_t result = 0;  // python::Result, for kFunction
+  // kDone: time in the function, and of the CPU for the whole call.
+  std::int64_t work_ns = 0;
+  std::int64_t cpu_ns = 0;
 };
 
 /// How workers are started; set once by Python code.

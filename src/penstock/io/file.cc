@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "penstock/base/work_counters.h"
 #include "penstock/io/http.h"
 
 namespace penstock {
@@ -75,9 +76,14 @@ class LocalReadable final : public ReadableFile {
   }
   StatusOr<std::size_t> read_at(std::int64_t offset,
                                 std::span<std::byte> out) const override {
+    WorkCounters& counters = work_counters();
+    const TimeInto timer(counters.read_ns);
     for (;;) {
       const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), offset);
-      if (n >= 0) return static_cast<std::size_t>(n);
+      if (n >= 0) {
+        counters.read_bytes += n;
+        return static_cast<std::size_t>(n);
+      }
       if (errno != EINTR) return errno_status(errno, "cannot read", path_);
     }
   }
@@ -133,6 +139,9 @@ class LocalFileSystem final : public FileSystem {
   StatusOr<std::unique_ptr<ReadableFile>> open(
       const std::string& path) override {
     if (is_http(path)) return open_http(path);
+    WorkCounters& counters = work_counters();
+    ++counters.opens;
+    const TimeInto timer(counters.open_ns);
     Fd fd = open_fd(path, O_RDONLY);
     if (!fd.valid()) return errno_status(errno, "cannot open", path);
     return std::make_unique<LocalReadable>(std::move(fd), path);

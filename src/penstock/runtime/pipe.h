@@ -316,6 +316,10 @@ class SequencerPipe final : public Pipe {
   std::int64_t user_room_ = 1;  // rows that user code makes in one claim
   std::int64_t wait_since_ = 0;
   std::int64_t wait_input_ns_ = 0;
+  // Of the running step.
+  std::int64_t claims_ = 0;
+  bool long_claims_ = false;
+  double cpu_share_ = 1;  // guarded by the lock
 };
 
 /// Turns a graph into pipes. `bounded`: a prefetch(n) lies downstream.

@@ -95,6 +95,9 @@ struct Work {
   /// Per stage, in the order of the pipe's links.
   absl::InlinedVector<std::int64_t, 4> rows_out;
   absl::InlinedVector<std::int64_t, 4> stage_ns;  // when sampled
+  absl::InlinedVector<std::int64_t, 4> stage_bytes;  // when sampled
+  /// What stages did with files and pictures; seldom any.
+  absl::InlinedVector<std::pair<Stage*, WorkCounters>, 1> done;
 };
 
 struct RunConfig {

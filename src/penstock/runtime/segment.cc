@@ -202,7 +202,10 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     }
     reason = kMemory;
   }
-  if (active == 0) account_wait(reason);
+  // Beside running calls, only a lack of memory keeps others from starting.
+  if (active == 0 || reason == kMemory || wait_reason_ == kMemory) {
+    account_wait(reason);
+  }
   if (!input) return false;
   Demand upstream;
   upstream.rows = allowed >= kUnlimited / granularity
@@ -438,11 +441,19 @@ void SegmentPipe::run(Work& work) {
   const std::int64_t lock_start = LockWait::total_ns();
 
   Scheduler& scheduler = run_.scheduler();
+  WorkCounters& counters = work_counters();
+  counters = {};
+  const auto file_counters = [&](Stage* stage) {
+    if (!counters.any()) return;
+    if (stage != nullptr) work.done.emplace_back(stage, counters);
+    counters = {};
+  };
   if (chain && chain->user_code) {
     scheduler.user_code_begin(&run_, chain->base_stage);
   }
   auto read = materialize(work);
   if (chain && chain->user_code) scheduler.user_code_end();
+  file_counters(chain ? chain->base_stage : nullptr);
   Block block;
   if (read.ok()) {
     block = *std::move(read);
@@ -464,6 +475,7 @@ void SegmentPipe::run(Work& work) {
   if (work.sample) {
     const std::int64_t t = clock.now();
     work.stage_ns.push_back(t - mark_ns);
+    work.stage_bytes.push_back(block.byte_size());
     mark_ns = t;
   }
   BatchSink sink(work, work.row_spec, work.row_bytes);
@@ -481,8 +493,10 @@ void SegmentPipe::run(Work& work) {
       block = error_block(block.size(), block.origins(), error);
     }
     work.rows_out.push_back(block.size());
+    file_counters(link.stage);
     if (work.sample) {
       const std::int64_t t = clock.now();
+      work.stage_bytes.push_back(block.byte_size());
       work.stage_ns.push_back(t - mark_ns);
       mark_ns = t;
     }
@@ -546,8 +560,10 @@ void SegmentPipe::complete(Work& work) {
   unshared_ns_ += elapsed;
   if (chain && chain->base_stage != nullptr) {
     StageStats& stats = chain->base_stage->stats;
-    stats.elements += work.input_rows;
+    // Positions were counted by the sequencer that gave them.
+    if (work.from_index) stats.elements += work.input_rows;
     ++stats.blocks;
+    stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
     for (const IndexChain::Map& map : chain->maps) {
       map.stage->stats.elements += work.input_rows;
     }
@@ -561,7 +577,17 @@ void SegmentPipe::complete(Work& work) {
     ++stats.blocks;
     stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
   }
+  for (const auto& [stage, counters] : work.done) {
+    stage->stats.work.add(counters);
+  }
   if (work.sample && elapsed > 0) {
+    for (std::size_t i = 0; i < work.stage_bytes.size(); ++i) {
+      if (i == 0 && !chain) continue;
+      StageStats& stats =
+          i == 0 ? chain->base_stage->stats : links[i - 1].stage->stats;
+      stats.sampled_rows += i == 0 ? work.input_rows : work.rows_out[i - 1];
+      stats.sampled_bytes += work.stage_bytes[i];
+    }
     shares_.clear();
     for (const std::int64_t ns : work.stage_ns) {
       shares_.push_back(static_cast<double>(ns) / static_cast<double>(elapsed));
@@ -602,11 +628,13 @@ void SegmentPipe::collect_stats(std::vector<PipeStats>& stats,
                                 std::int64_t now) const {
   if (input) input->collect_stats(stats, now);
   if (!shares_.empty()) share_time();
-  for (const Link& link : links) {
-    link.stage->stats.parallelism = active;
-    link.stage->stats.blocking = blocking;
-    link.stage->stats.width = blocking ? width : cap;
-  }
+  const auto set_width = [this](StageStats& s) {
+    s.parallelism = active;
+    s.blocking = blocking;
+    s.width = blocking ? width : cap;
+  };
+  if (chain && chain->user_code) set_width(chain->base_stage->stats);
+  for (const Link& link : links) set_width(link.stage->stats);
   PipeStats pipe;
   pipe.stages = label();
   std::int64_t waits[4] = {waits_[0], waits_[1], waits_[2], waits_[3]};

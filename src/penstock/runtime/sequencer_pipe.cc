@@ -14,6 +14,8 @@ constexpr std::int64_t kUserStepsNs = 50'000;
 constexpr std::size_t kInboxItems = 32;
 // User code of unknown cost: from one row up, while a claim stays this short.
 constexpr std::int64_t kUserClaimNs = 100'000;
+constexpr std::int64_t kSampleEvery = 64;
+constexpr std::int64_t kLongClaimNs = 1'000'000;
 constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
 
 // An input had given nothing yet. Good for a state before the first element
@@ -394,6 +396,11 @@ void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
 
 void SequencerPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
+  // CPU time is measured for long claims and for some of the others.
+  work.sample = claims_++ % kSampleEvery == 0 || long_claims_;
+  const std::int64_t cpu_start = work.sample ? clock.thread_cpu() : 0;
+  WorkCounters& counters = work_counters();
+  counters = {};
   PipeInputs in(*this);
   if (traits_.user_code) run_.scheduler().user_code_begin(&run_, stage_);
   std::int64_t emitted = 0;
@@ -434,7 +441,10 @@ void SequencerPipe::run(Work& work) {
   }
   if (traits_.user_code) run_.scheduler().user_code_end();
   work.bytes = bytes;
+  if (counters.any()) work.done.emplace_back(stage_, counters);
   work.finished = clock.now();
+  if (work.sample) work.cpu_ns = clock.thread_cpu() - cpu_start;
+  long_claims_ = work.finished - work.started > kLongClaimNs;
 }
 
 std::int64_t SequencerPipe::inbox_bytes() const {
@@ -480,7 +490,16 @@ void SequencerPipe::complete(Work& work) {
   }
   StageStats& stats = stage_->stats;
   ++stats.blocks;
-  stats.busy_ns += work.finished - work.started;
+  const std::int64_t elapsed_ns = work.finished - work.started;
+  stats.busy_ns += elapsed_ns;
+  if (work.sample && elapsed_ns > 0) {
+    cpu_share_ =
+        static_cast<double>(work.cpu_ns) / static_cast<double>(elapsed_ns);
+    ++stats.cpu_samples;
+  }
+  stats.cpu_ns +=
+      static_cast<std::int64_t>(cpu_share_ * static_cast<double>(elapsed_ns));
+  for (const auto& [stage, done] : work.done) stage->stats.work.add(done);
   if (last) stats.bytes += work.bytes;
   stats.errors += work.errors;
   for (const ErrorRef& error : work.quarantined) {

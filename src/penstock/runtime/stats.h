@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "penstock/base/work_counters.h"
 #include "penstock/graph/operator.h"
 
 namespace penstock {
@@ -22,6 +23,10 @@ struct StageStats {
   int max_parallelism = 0;
   bool blocking = false;        // found to wait rather than compute
   int width = 0;                // calls allowed at once; 0 is no cap
+  // Of sampled blocks, for stages inside a segment: bytes per element.
+  std::int64_t sampled_rows = 0;
+  std::int64_t sampled_bytes = 0;
+  WorkCounters work;            // files, inflating, pictures
 };
 
 /// One hand-over: the segment or sequencer that fills it, by its last stage.

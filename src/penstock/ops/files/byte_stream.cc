@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "penstock/base/work_counters.h"
+
 namespace penstock::ops {
 namespace {
 
@@ -68,8 +70,11 @@ StatusOr<std::size_t> ByteStream::read(char* out, std::size_t size) {
   std::size_t done = 0;
   char* const in = reinterpret_cast<char*>(in_->data());
   while (done < size) {
-    const auto progress = decompressor_->run(
-        {in + in_begin_, in_end_ - in_begin_}, out + done, size - done);
+    const auto progress = [&] {
+      const TimeInto timer(work_counters().inflate_ns);
+      return decompressor_->run({in + in_begin_, in_end_ - in_begin_},
+                                out + done, size - done);
+    }();
     if (!progress.ok()) {
       if (done > 0) break;  // what came before it first
       return annotate(progress.status(),

@@ -1,0 +1,107 @@
+// The throughput model: how fast the pipeline could be, and what keeps it from
+// being faster.
+//
+// Operational analysis. Per output element each stage needs some lane time (a
+// call is under way), of which a part computes on a core and a part holds the
+// GIL. Every resource bounds the rate by its amount over what one output needs:
+//   cores   K / sum of computing
+//   lane    calls at once / lane time, per stage
+//   GIL     1 / sum of holding it
+//   think   1 / the consumer's own time
+// The rate is the least of them; without read-ahead pipeline and consumer take
+// turns instead. A change of the pipeline changes the needs, so the same
+// formula predicts it. Times are wall times of busy workers: on a machine that
+// others use too they are stretched alike before and after, and the ratio, which
+// is what the doctor speaks of, stays.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "penstock/doctor/facts.h"
+
+namespace penstock::doctor {
+
+enum class Limit {
+  kNone,      // nothing the model knows of
+  kCores,
+  kWidth,     // an explicit num_parallel_calls or cycle_length
+  kSerial,    // one worker at a time makes the elements
+  kGil,
+  kWait,      // calls that wait, at the largest width
+  kDevice,    // the copy to the device
+  kConsumer,
+};
+const char* limit_name(Limit limit);
+
+/// What is changed of a stage.
+struct Change {
+  int stage = -1;
+  std::optional<int> parallel_calls = std::nullopt;  // 0: AUTOTUNE
+  std::string executor = {};          // "process", "thread", "native"
+  bool cache = false;                 // behind this stage
+  std::optional<std::int64_t> prefetch = std::nullopt;  // -1: AUTOTUNE
+  std::optional<std::int64_t> batch = std::nullopt;
+  bool unordered = false;
+  double compute = 1;  // factor of its computing
+  double wait = 1;     // factor of its waiting
+};
+
+struct Ceiling {
+  double rate = 0;  // output elements/s; 0: no bound
+  Limit limit = Limit::kNone;
+  int stage = -1;   // that asks most of it
+};
+
+/// What one output element needs of a stage, in seconds.
+struct Need {
+  double compute = 0;
+  double wait = 0;   // lane time that neither computes nor waits for the GIL
+  double gil = 0;
+  double lanes = 0;  // at once; 0: as many as there are cores
+  Limit kind = Limit::kNone;  // of the lanes
+};
+
+class Model {
+ public:
+  explicit Model(const Facts& facts);
+
+  const Facts& facts() const { return facts_; }
+  const std::vector<Need>& needs() const { return needs_; }
+  /// The pipeline as it is.
+  const Ceiling& now() const { return now_; }
+  /// What bounds the pipeline, the consumer left aside.
+  const Ceiling& pipeline() const { return pipeline_; }
+  /// Bound by a stage alone; rate 0 when it sets none.
+  Ceiling of_stage(int stage) const;
+  Ceiling with(const std::vector<Change>& changes) const;
+  /// Output elements/s after over before, both by the model.
+  double gain(const std::vector<Change>& changes) const;
+  /// After by the model, before as measured: for what the model does not see.
+  double gain_over_measured(const std::vector<Change>& changes) const;
+  /// Model over measured: far from 1, something is at work that it misses.
+  double residual() const;
+  /// Share of all computing that a stage does.
+  double compute_share(int stage) const;
+  /// Mean number of calls of a stage at work.
+  double parallelism(int stage) const;
+  /// The GIL is what calls of Python functions wait for.
+  bool gil_bound() const { return gil_bound_; }
+  /// Everything upstream of `stage`, itself included.
+  std::vector<int> upstream(int stage) const;
+
+ private:
+  Ceiling least(const std::vector<Need>& needs, double think, bool turns,
+                bool with_consumer) const;
+
+  Facts facts_;
+  std::vector<Need> needs_;
+  double think_ = 0;  // of the consumer, per output
+  bool turns_ = false;
+  bool gil_bound_ = false;
+  Ceiling now_;
+  Ceiling pipeline_;
+};
+
+}  // namespace penstock::doctor

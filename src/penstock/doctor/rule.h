@@ -1,0 +1,81 @@
+// A rule looks at the facts and the model and finds one kind of fault.
+//
+// One file per rule under rules/, named after its code; rules.inc lists them. A
+// rule states only what a counter or the graph shows, gives the figures, and
+// asks the model what its fix would gain. Whether the consumer needs any of it
+// is not its business: diagnose() drops speed findings of a pipeline that keeps
+// its consumer fed, and gains that are too small to speak of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "penstock/doctor/model.h"
+
+namespace penstock::doctor {
+
+struct Evidence {
+  std::string what;
+  double value = 0;
+  std::string unit;  // "s", "bytes", "%", "1/s", "x", ...
+};
+
+struct Finding {
+  std::string code;
+  int stage = -1;
+  std::string cause;
+  std::vector<Evidence> evidence;
+  std::string fix;
+  std::string fix_code;
+  /// None: not about speed.
+  std::optional<double> speedup;
+  /// What to do about it by the model's own terms, so that it can be verified.
+  std::vector<Change> changes;
+  /// Does not depend on whether the consumer waits.
+  bool always = false;
+  /// Says the same as another one of this stage, less exactly.
+  bool secondary = false;
+};
+
+using Findings = std::vector<Finding>;
+using Rule = void (*)(const Model& model, Findings& out);
+
+#define PENSTOCK_RULE(name) \
+  void name(const Model& model, Findings& out);
+#include "penstock/doctor/rules.inc"
+#undef PENSTOCK_RULE
+
+/// All of them.
+const std::vector<Rule>& rules();
+
+// --- for rules ------------------------------------------------------------
+
+inline const StageFacts& stage_of(const Model& m, int i) {
+  return m.facts().stages[static_cast<std::size_t>(i)];
+}
+inline const Need& need_of(const Model& m, int i) {
+  return m.needs()[static_cast<std::size_t>(i)];
+}
+inline int num_stages(const Model& m) {
+  return static_cast<int>(m.facts().stages.size());
+}
+/// Seconds of `total` per element of the stage.
+inline double per_element(double total, const StageFacts& s) {
+  return s.elements > 0 ? total / s.elements : 0;
+}
+/// The pipeline's limit is of this kind and lies here.
+inline bool limits(const Model& m, int stage, Limit limit) {
+  return m.pipeline().limit == limit && m.pipeline().stage == stage;
+}
+/// Wall time of one call per element, waiting for the GIL left out.
+double service_s(const Model& m, int stage);
+/// "map#2" or "map#2:decode".
+inline const std::string& label(const Model& m, int stage) {
+  return stage_of(m, stage).label;
+}
+
+}  // namespace penstock::doctor

@@ -1,0 +1,76 @@
+// batch-size: batches so small that the cost per batch dominates, or so large
+// that few fit into memory.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+namespace {
+
+constexpr std::int64_t kSmall = 8;
+constexpr std::int64_t kBetter = 64;
+
+}  // namespace
+
+void batch_size(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  for (int i = 0; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (s.batch_size <= 0 || s.elements <= 0) continue;
+    // Work per batch: this stage and what lies behind it, the consumer's loop
+    // included when it has nothing else to do.
+    double behind = 0;
+    double all = 0;
+    const std::vector<int> up = model.upstream(i);
+    for (int k = 0; k < num_stages(model); ++k) {
+      const Need& need = need_of(model, k);
+      const double cost = need.compute + need.gil;
+      all += cost;
+      bool before = false;
+      for (const int u : up) before |= u == k && k != i;
+      if (!before) behind += cost;
+    }
+    const double per_batch = behind * facts.elements / s.elements;
+    const double rows =
+        s.elements * static_cast<double>(s.batch_size) / facts.seconds;
+    const double bytes = s.bytes_per_element();
+    if (s.batch_size <= kSmall && behind > 0.5 * all &&
+        bytes < 64 * 1024 * static_cast<double>(s.batch_size)) {
+      Finding f;
+      f.code = "batch-size";
+      f.stage = i;
+      f.changes = {{.stage = i, .batch = kBetter}};
+      f.speedup = model.gain(f.changes);
+      f.cause = absl::StrCat("batches of ", s.batch_size,
+                             ": most of the time goes to handling batches, "
+                             "not to their elements");
+      f.evidence = {{"work per batch, this stage and behind", per_batch, "s"},
+                    {"share of all work", 100 * behind / all, "%"},
+                    {"rows", rows, "1/s"}};
+      f.fix = absl::StrCat("larger batches: the prediction is for ", kBetter);
+      f.fix_code = absl::StrCat(".batch(", kBetter, ")");
+      out.push_back(std::move(f));
+      continue;
+    }
+    if (facts.memory_budget > 0 && bytes > 0.2 * facts.memory_budget &&
+        s.batch_size > 1) {
+      const auto smaller = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(static_cast<double>(s.batch_size) *
+                                       0.05 * facts.memory_budget / bytes));
+      Finding f;
+      f.code = "batch-size";
+      f.stage = i;
+      f.speedup = std::max(1.0, model.gain_over_measured({}));
+      f.cause = absl::StrCat("batches of ", s.batch_size,
+                             " are so large that few fit into the memory "
+                             "budget");
+      f.evidence = {{"a batch", bytes, "bytes"},
+                    {"memory budget", facts.memory_budget, "bytes"},
+                    {"batches that fit", facts.memory_budget / bytes, ""}};
+      f.fix = "smaller batches, or a larger memory_budget";
+      f.fix_code = absl::StrCat(".batch(", smaller, ")");
+      f.secondary = *f.speedup < 1.1;
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+}  // namespace penstock::doctor

@@ -1,0 +1,71 @@
+// cache-missing: the same costly result is computed in every epoch, and it
+// would fit into memory.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+namespace {
+
+constexpr double kFits = 0.5;  // of the budget
+
+}  // namespace
+
+void cache_missing(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  for (int r = 0; r < num_stages(model); ++r) {
+    const StageFacts& repeat = stage_of(model, r);
+    if (repeat.op != "repeat" || repeat.repeats == 1 || repeat.repeats == 0) {
+      continue;
+    }
+    if (repeat.inputs.size() != 1) continue;
+    // The chain in front of it, sources first.
+    std::vector<int> chain;
+    for (int at = repeat.inputs.front(); at >= 0;) {
+      const StageFacts& s = stage_of(model, at);
+      chain.insert(chain.begin(), at);
+      if (s.op == "cache" || s.op == "snapshot" || s.inputs.size() != 1) break;
+      at = s.inputs.front();
+    }
+    if (chain.empty()) continue;
+    const std::string& first = stage_of(model, chain.front()).op;
+    std::size_t from = 0;
+    if (first == "cache" || first == "snapshot") from = 1;
+    // The last stage that gives the same in every epoch.
+    int last = -1;
+    bool costly = false;
+    for (std::size_t k = from; k < chain.size(); ++k) {
+      const StageFacts& s = stage_of(model, chain[k]);
+      if (s.random || (s.op == "shuffle")) break;
+      if (s.op == "prefetch" || s.op == "with_options") continue;
+      last = chain[k];
+      costly = true;
+    }
+    if (!costly || last < 0) continue;
+    const StageFacts& s = stage_of(model, last);
+    if (s.cardinality < 0 || s.elements <= 0) continue;
+    const double bytes =
+        s.bytes_per_element() * static_cast<double>(s.cardinality);
+    if (bytes > kFits * facts.memory_budget) continue;
+    Finding f;
+    f.code = "cache-missing";
+    f.stage = last;
+    f.changes = {{.stage = last, .cache = true}};
+    f.speedup = model.gain(f.changes);
+    if (*f.speedup < 1.3) continue;  // the first epoch pays for it
+    double cost = 0;
+    for (const int up : model.upstream(last)) {
+      cost += need_of(model, up).compute + need_of(model, up).wait;
+    }
+    f.cause = absl::StrCat("up to here every epoch computes the same ",
+                           s.cardinality, " elements again");
+    f.evidence = {{"time per output element up to here", cost, "s"},
+                  {"elements of an epoch", static_cast<double>(s.cardinality),
+                   "elements"},
+                  {"a cache would hold", bytes, "bytes"},
+                  {"memory budget", facts.memory_budget, "bytes"}};
+    f.fix = absl::StrCat("keep what ", s.label, " gives");
+    f.fix_code = absl::StrCat(".", s.op, "(...).cache()");
+    out.push_back(std::move(f));
+  }
+}
+
+}  // namespace penstock::doctor

@@ -1,0 +1,42 @@
+// head-of-line: finished results wait for a straggler before them, and nothing
+// more may be started meanwhile.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+
+void head_of_line(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  // Lanes that should be at work are not: the model would be faster.
+  if (model.residual() < 1.15) return;
+  int worst = -1;
+  for (int i = 0; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (!s.user_code || !s.ordered || s.sequential) continue;
+    // On average at least half a result waits at any time.
+    if (s.wait_order_s < 0.5 * facts.seconds) continue;
+    if (worst < 0 || s.wait_order_s > stage_of(model, worst).wait_order_s) {
+      worst = i;
+    }
+  }
+  if (worst < 0) return;
+  const StageFacts& s = stage_of(model, worst);
+  Finding f;
+  f.code = "head-of-line";
+  f.stage = worst;
+  f.changes = {{.stage = worst, .unordered = true}};
+  f.speedup = model.gain_over_measured(f.changes);
+  f.cause = "some calls take much longer than others; finished results wait "
+            "for them to keep the order, until there is no room for more";
+  f.evidence = {
+      {"results that waited for an earlier one, on average",
+       s.wait_order_s / facts.seconds, "results"},
+      {"calls at work", model.parallelism(worst), "calls"},
+      {"mean time of a call per element", service_s(model, worst), "s"},
+      {"elements/s if no lane stood still", model.with(f.changes).rate,
+       "1/s"}};
+  f.fix = "let results come as they finish, if their order does not matter";
+  f.fix_code = absl::StrCat(".", s.op, "(fn, deterministic=False)");
+  out.push_back(std::move(f));
+}
+
+}  // namespace penstock::doctor

@@ -1,0 +1,58 @@
+// noisy-neighbour: the pipeline takes cores, or the GIL, that the training
+// thread needs.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+
+void noisy_neighbour(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  if (!facts.consumer_given || facts.step_alone_s < 200e-6 ||
+      facts.step_beside_s <= 0) {
+    return;
+  }
+  const double slower = facts.step_beside_s / facts.step_alone_s;
+  if (slower < 1.3) return;
+  // The step must be what is waited for, and the pipeline what is busy.
+  if (facts.wait_share() > 0.5) return;
+  int stage = -1;
+  double busy = 0;
+  for (int i = 0; i < num_stages(model); ++i) {
+    const Need& need = need_of(model, i);
+    busy += need.compute;
+    if (stage < 0 || need.compute > need_of(model, stage).compute) stage = i;
+  }
+  busy *= facts.rate();
+  if (stage < 0 || busy < 0.5) return;
+  Finding f;
+  f.code = "noisy-neighbour";
+  f.stage = stage;
+  f.always = true;
+  f.speedup = std::min(slower, 4.0) > 1 ? slower : 1.0;
+  // A step without neighbours still waits for what it waits for now.
+  const double cycle = facts.seconds / std::max(1.0, facts.elements);
+  f.speedup = cycle / std::max(1e-9, cycle - facts.step_beside_s +
+                                         facts.step_alone_s);
+  const StageFacts& s = stage_of(model, stage);
+  const bool gil = s.executor == "thread";
+  f.cause = absl::StrFormat(
+      "the consumer's step takes %.1f times as long beside the pipeline: they "
+      "compete for %s",
+      slower, gil ? "the GIL" : "cores");
+  f.evidence = {{"a step alone", facts.step_alone_s, "s"},
+                {"a step beside the pipeline", facts.step_beside_s, "s"},
+                {"cores that the pipeline keeps busy", busy, "cores"},
+                {"cores", static_cast<double>(facts.cores), ""}};
+  if (gil) {
+    f.fix = absl::StrCat("run ", s.label,
+                         " in worker processes, away from the GIL");
+    f.fix_code = absl::StrCat(".", s.op, "(fn, executor=\"process\")");
+  } else {
+    f.fix = "leave a core to the training thread";
+    f.fix_code = absl::StrFormat(
+        "ds = ds.with_options(ps.Options(cpu_budget=%d))",
+        std::max(1, facts.cores - 1));
+  }
+  out.push_back(std::move(f));
+}
+
+}  // namespace penstock::doctor

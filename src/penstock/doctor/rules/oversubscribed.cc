@@ -1,0 +1,73 @@
+// oversubscribed: a function runs threads of its own, or there are more worker
+// processes than cores.
+#include <algorithm>
+
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+
+void oversubscribed(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  int stage = -1;
+  int workers = 0;
+  for (int i = 0; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (!s.user_code || s.executor == "native") continue;
+    const bool computes =
+        s.executor == "process" ? s.worker_cpu_s > 0.3 * s.work_s : true;
+    if (s.executor == "process" && computes &&
+        s.parallel_calls > 2 * facts.cores &&
+        s.worker_cpu_s > 0.5 * facts.cores * facts.seconds) {
+      workers = std::max(workers, s.parallel_calls);
+      stage = i;
+    }
+  }
+  if (stage < 0) {
+    // CPU time of threads that neither the engine nor the consumer started.
+    if (facts.foreign_cpu_s < 0.35 * facts.cores * facts.seconds ||
+        facts.foreign_threads < facts.cores) {
+      return;
+    }
+    for (int i = 0; i < num_stages(model); ++i) {
+      const StageFacts& s = stage_of(model, i);
+      if (!s.user_code || s.executor == "native" || s.executor.empty()) continue;
+      if (stage < 0 || s.busy_s > stage_of(model, stage).busy_s) stage = i;
+    }
+    if (stage < 0) return;
+  }
+  const StageFacts& s = stage_of(model, stage);
+  Finding f;
+  f.code = "oversubscribed";
+  f.stage = stage;
+  f.always = facts.wait_share() > 0.05;
+  // Cores are busy already: what is lost is switching between threads.
+  const double threads = workers > 0 ? workers : facts.foreign_threads;
+  f.speedup = 1 + 0.05 * std::min(4.0, threads / facts.cores);
+  if (workers > 0) {
+    f.cause = absl::StrCat(workers, " worker processes share ", facts.cores,
+                           " cores");
+    f.evidence = {{"worker processes", static_cast<double>(workers), ""},
+                  {"cores", static_cast<double>(facts.cores), ""},
+                  {"CPU time of the workers",
+                   s.worker_cpu_s / facts.seconds, "cores"}};
+    f.fix = "leave num_parallel_calls out: there are then as many workers as "
+            "cores";
+    f.fix_code = absl::StrCat(".", s.op, "(fn, executor=\"process\")");
+  } else {
+    f.cause = absl::StrCat(
+        s.function.empty() ? "its function" : s.function,
+        " runs threads of its own beside the engine's, on the same cores");
+    f.evidence = {{"threads that are not the engine's",
+                   static_cast<double>(facts.foreign_threads), "threads"},
+                  {"CPU time they used", facts.foreign_cpu_s / facts.seconds,
+                   "cores"},
+                  {"cores", static_cast<double>(facts.cores), ""}};
+    f.fix = "let the function use one thread: the engine runs it on all cores";
+    f.fix_code = "import os\n"
+                 "os.environ[\"OMP_NUM_THREADS\"] = \"1\"  # before the "
+                 "imports; or cv2.setNumThreads(0), torch.set_num_threads(1)";
+  }
+  out.push_back(std::move(f));
+}
+
+}  // namespace penstock::doctor

@@ -1,0 +1,38 @@
+// parallelism-capped: an explicit number above 1 limits.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+
+void parallelism_capped(const Model& model, Findings& out) {
+  for (int i = 0; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    const bool calls = s.parallel_calls > 1;
+    if (!calls && s.cycle_length <= 1) continue;
+    const int at = model.pipeline().stage;
+    if (model.pipeline().limit != Limit::kWidth ||
+        (at != i && (at < 0 || stage_of(model, at).parent != i))) {
+      continue;
+    }
+    const int cap = calls ? s.parallel_calls : s.cycle_length;
+    const char* parameter = calls ? "num_parallel_calls" : "cycle_length";
+    Finding f;
+    f.code = "parallelism-capped";
+    f.stage = i;
+    f.changes = {{.stage = i, .parallel_calls = 0}};
+    f.speedup = model.gain(f.changes);
+    f.cause = absl::StrCat(parameter, "=", cap, " keeps more calls from running, "
+                           "and all of them are busy");
+    f.evidence = {
+        {"calls allowed at once", static_cast<double>(cap), "calls"},
+        {"mean calls at work", model.parallelism(at), "calls"},
+        {"time of a call per element", service_s(model, at), "s"},
+        {"CPU time per element", per_element(stage_of(model, at).cpu_s,
+                                             stage_of(model, at)), "s"}};
+    f.fix = absl::StrCat("leave ", parameter, " out, or raise it");
+    f.fix_code = absl::StrCat(".", s.op, "(fn)  # without ", parameter, "=",
+                              cap);
+    out.push_back(std::move(f));
+  }
+}
+
+}  // namespace penstock::doctor

@@ -1,0 +1,41 @@
+// process-overhead: a function was sent to processes, and the way there costs
+// more than the call.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+
+void process_overhead(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  for (int i = 0; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (s.executor != "process" || !s.executor_forced || s.calls <= 0) continue;
+    // CPU time on both sides, beyond what the function itself takes.
+    const double work = s.work_s / s.calls;
+    const double crossing =
+        std::max(0.0, s.worker_cpu_s - s.work_s) / s.calls +
+        s.cpu_s / s.calls;
+    if (crossing < work) continue;
+    // It must be what the pipeline is limited by.
+    const int at = model.pipeline().stage;
+    if (at != i && model.compute_share(i) < 0.4) continue;
+    Finding f;
+    f.code = "process-overhead";
+    f.stage = i;
+    f.changes = {{.stage = i, .executor = "thread"}};
+    f.speedup = std::max(
+        model.gain(f.changes),
+        (crossing + work) / (work + facts.call_overhead_s) / facts.cores);
+    f.cause = "its calls run in worker processes, and crossing to them costs "
+              "more than the function does there";
+    f.evidence = {{"the function itself, per call", work, "s"},
+                  {"crossing there and back, per call", crossing, "s"},
+                  {"calls", s.calls / facts.seconds, "1/s"},
+                  {"a call in a thread costs", facts.call_overhead_s, "s"}};
+    f.fix = "leave executor out: the engine moves a function to processes "
+            "when that pays";
+    f.fix_code = absl::StrCat(".", s.op, "(fn)  # without executor=\"process\"");
+    out.push_back(std::move(f));
+  }
+}
+
+}  // namespace penstock::doctor

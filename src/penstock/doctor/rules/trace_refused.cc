@@ -1,0 +1,36 @@
+// trace-refused: a costly function runs in Python because of something that a
+// small rewrite would remove.
+#include "penstock/doctor/rule.h"
+
+namespace penstock::doctor {
+
+void trace_refused(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  for (int i = 0; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (s.refusal.empty() || !s.refusal_fixable) continue;
+    if (s.executor != "thread" && s.executor != "process") continue;
+    const double call = s.calls > 0 ? (s.gil_hold_s + s.work_s) / s.calls : 0;
+    // Tiny calls are python-overhead.
+    if (s.executor == "thread" && call < 4 * facts.call_overhead_s) continue;
+    if (model.compute_share(i) < 0.4) continue;
+    Finding f;
+    f.code = "trace-refused";
+    f.stage = i;
+    f.changes = {{.stage = i, .executor = "native"}};
+    f.speedup = model.gain(f.changes);
+    // The GIL is the nearer cause, and has the safer fix.
+    f.secondary = model.gil_bound();
+    f.cause = absl::StrCat(s.function.empty() ? "its function" : s.function,
+                           " runs in Python, because it ", s.refusal);
+    f.evidence = {{"a call", call, "s"},
+                  {"share of all computing", 100 * model.compute_share(i), "%"},
+                  {"calls", s.calls / facts.seconds, "1/s"}};
+    f.fix = absl::StrCat("rewrite what is refused (", s.refusal,
+                         "), for example with ps.where, and it runs natively");
+    f.fix_code = "ps.where(condition, a, b)  # instead of if";
+    out.push_back(std::move(f));
+  }
+}
+
+}  // namespace penstock::doctor
