@@ -18,6 +18,7 @@ import numpy as _np
 from penstock import _dataset, _dtypes, _errors, _penstock, _top
 from penstock import image, io, random, strings
 from penstock._dataset import Dataset
+from penstock._doctor import doctor
 from penstock._dtypes import (
     DType,
     as_dtype,
@@ -90,6 +91,7 @@ from penstock._ragged import Ragged
 from penstock._report import Evidence, Finding, Fix, Report, StageRef
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
 from penstock._timeline import Trace, trace
+from penstock._what_if import WhatIf, what_if
 from penstock._workers import load_failure as _load_failure
 
 __version__ = "0.1.0"
@@ -129,6 +131,7 @@ __all__ = [
     "UNKNOWN_SPEC",
     "UnavailableError",
     "UnimplementedError",
+    "WhatIf",
     "WorkerError",
     "as_dtype",
     "bfloat16",
@@ -136,6 +139,7 @@ __all__ = [
     "cast",
     "clip_by_value",
     "concat",
+    "doctor",
     "expand_dims",
     "float16",
     "float32",
@@ -171,6 +175,7 @@ __all__ = [
     "uint64",
     "uint8",
     "unstack",
+    "what_if",
     "where",
 ]
 

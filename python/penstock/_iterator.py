@@ -10,6 +10,7 @@ from penstock._errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
+    from penstock._report import Report
 
 _STATE_VERSION = 1
 
@@ -179,6 +180,28 @@ class Iterator(_penstock.Iterator):
                     )
                 )
         return Stats(self.counters(), python)
+
+    def doctor(self, seconds: float = 2.0) -> Report:
+        """What limits this pipeline, seen for `seconds` while it runs on.
+
+        Call it from another thread than the one that takes elements.
+
+        >>> import threading
+        >>> import penstock as ps
+        >>> it = iter(ps.Dataset.range(10).repeat())
+        >>> stop = threading.Event()
+        >>> def train():
+        ...     while not stop.wait(0.001):
+        ...         next(it)
+        >>> thread = threading.Thread(target=train)
+        >>> thread.start()
+        >>> it.doctor(seconds=0.3).bound
+        'consumer'
+        >>> stop.set(); thread.join()
+        """
+        from penstock._doctor import examine
+
+        return examine(self, seconds)
 
     def __enter__(self) -> Iterator:
         return self

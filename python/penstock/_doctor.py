@@ -1,0 +1,622 @@
+"""`ps.doctor`: runs a pipeline, watches it, and says what limits it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from penstock import _doctor_probe as probe
+from penstock import _penstock
+from penstock._device import DeviceDataset
+from penstock._doctor_facts import Counters, Plan, Stage, plan_of, stage_facts
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._functions import check_callable, cpu_count
+from penstock._iterator import Iterator
+from penstock._report import (
+    Evidence,
+    Finding,
+    Fix,
+    Report,
+    StageRef,
+    StageReport,
+    Waits,
+)
+
+if TYPE_CHECKING:
+    from penstock._dataset import Dataset
+
+_WINDOWS = 12
+_MOST_ERRORS = 1000
+_MOST_STEPS = 200_000  # durations of steps that are kept
+
+
+def doctor(
+    ds: Union[Dataset, DeviceDataset],
+    seconds: float = 5.0,
+    consumer: Callable[[Any], Any] | None = None,
+    verify: bool = False,
+) -> Report:
+    """Runs `ds` for `seconds` and says what limits it, and what to do.
+
+    `consumer(element)` stands for the training step; without it elements are
+    taken as fast as they come. With `verify`, each fix that can be applied by
+    itself is applied to a copy and measured. The dataset's own iterations are
+    not counted; data that ends is begun again.
+
+    >>> import time
+    >>> import penstock as ps
+    >>> def slow(x):
+    ...     time.sleep(0.002)
+    ...     return x
+    >>> ds = ps.Dataset.range(10_000).map(slow, num_parallel_calls=1)
+    >>> report = ps.doctor(ds, seconds=1.0)
+    >>> report.bound, report.findings[0].code, str(report.findings[0].stage)
+    ('pipeline', 'serial-stage', 'map#1')
+    """
+    from penstock._dataset import Dataset
+
+    if not isinstance(ds, (Dataset, DeviceDataset)):
+        raise ArgumentTypeError(
+            f"doctor: ds must be a Dataset, got {type(ds).__name__}"
+        )
+    if not seconds > 0:
+        raise InvalidArgumentError(f"doctor: seconds must be > 0, got {seconds}")
+    if consumer is not None:
+        check_callable("doctor", "consumer", consumer)
+    observation = observe(ds, float(seconds), consumer)
+    report = observation.report()
+    if verify:
+        from penstock._what_if import verify_findings
+
+        verify_findings(ds, report, observation, float(seconds), consumer)
+    return report
+
+
+def examine(it: Iterator, seconds: float = 2.0) -> Report:
+    """`Iterator.doctor`: what limits a running iterator, without stopping it."""
+    if not seconds > 0:
+        raise InvalidArgumentError(f"doctor: seconds must be > 0, got {seconds}")
+    observation = Observation(plan_of(it._dataset), None)
+    observation.watch(it, float(seconds))
+    return observation.report()
+
+
+def observe(
+    ds: Union[Dataset, DeviceDataset],
+    seconds: float,
+    consumer: Callable[[Any], Any] | None,
+) -> Observation:
+    """Runs `ds` and measures."""
+    inner = ds._dataset if isinstance(ds, DeviceDataset) else ds
+    probe.call_overhead()
+    observation = Observation(plan_of(inner), consumer)
+    if isinstance(ds, DeviceDataset):
+        observation.add_device(ds)
+    observation.run(ds, seconds)
+    return observation
+
+
+class _TimedPut:
+    """A `put` that knows how long it took."""
+
+    def __init__(self, put: Callable[[Any], Any]) -> None:
+        self.put = put
+        self.seconds = 0.0
+        self.idle = 0.0  # between two of them
+        self.last = 0.0
+
+    def __call__(self, batch: Any) -> Any:
+        began = time.perf_counter()
+        if self.last:
+            self.idle += began - self.last
+        try:
+            return self.put(batch)
+        finally:
+            self.last = time.perf_counter()
+            self.seconds += self.last - began
+
+
+class Observation:
+    """One run under watch, or some seconds of a running iterator."""
+
+    def __init__(self, plan: Plan, consumer: Callable[[Any], Any] | None) -> None:
+        self.plan = plan
+        self.consumer = consumer
+        self.seen = Counters()
+        self.seconds = 0.0
+        self.elements = 0
+        self.wait_s = 0.0
+        self.think_s = 0.0
+        self.think_cpu_s = 0.0
+        self.windows: list[dict[str, float]] = []
+        self.samples: list[dict[str, Any]] = []
+        self.widths: dict[str, list[list[float]]] = {}
+        self.cpu = probe.CpuTimes()
+        self.process_cpu_s = 0.0
+        self.main_cpu_s = 0.0
+        self.threads = 0
+        self.steps: list[float] = []
+        self.step_alone_s = 0.0
+        self.put: _TimedPut | None = None
+        self.put_s = 0.0
+        self.put_idle_s = 0.0
+        self.errors = 0
+        self.hot: dict[str, list[dict[str, Any]]] = {}
+        self._held: list[float] = []
+        self._facts: dict[str, Any] | None = None
+
+    def add_device(self, ds: DeviceDataset) -> None:
+        last = len(self.plan.stages) - 1
+        before = self.plan.stages[last].facts
+        facts = {
+            "label": f"prefetch_to_device#{before['index'] + 1}",
+            "op": "prefetch_to_device",
+            "index": before["index"] + 1,
+            "name": "",
+            "inputs": [last],
+            "cardinality": before["cardinality"],
+            "user_code": True,
+            "source": False,
+            "sequential": True,
+        }
+        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={ds._n})", ""))
+        self.plan.device = last + 1
+        self.put = _TimedPut(ds._put)
+
+    # --- running ----------------------------------------------------------------
+
+    def _start(self, ds: Union[Dataset, DeviceDataset]) -> tuple[Any, Iterator]:
+        """A new iteration 0: what is iterated, and the engine's iterator."""
+        if isinstance(ds, DeviceDataset):
+            assert self.put is not None
+            device = DeviceDataset(fresh(ds._dataset), self.put, ds._n)
+            it = iter(device)
+            return it, it._lane.inner
+        inner = Iterator(fresh(ds))
+        return inner, inner
+
+    def run(self, ds: Union[Dataset, DeviceDataset], seconds: float) -> None:
+        """Takes elements for `seconds`, the first part of them unwatched."""
+        sampler = probe.Sampler(self.plan.codes)
+        warm_s = min(1.0, 0.25 * seconds)
+        watching = False
+        element: Any = None
+        it, inner = self._start(ds)
+        base = Counters.of(inner, self.plan)
+        began = time.perf_counter()
+        window_end = began + warm_s
+        end = window_end
+        window = _Mark(self)
+        this_pass = 0
+        next_of = iter(it).__next__
+        consumer = self.consumer
+        clock = time.perf_counter
+        cpu_clock = time.thread_time
+        wait = think = think_cpu = 0.0
+        count = 0
+        try:
+            while True:
+                t0 = clock()
+                if t0 >= window_end:
+                    if not watching:
+                        if t0 - began < 4.0 and self._unsettled():
+                            window_end = t0 + 0.25
+                        else:
+                            watching = True
+                            sampler.start()
+                            base = Counters.of(inner, self.plan)
+                            wait = think = think_cpu = 0.0
+                            count = 0
+                            self.steps.clear()
+                            window = _Mark(self)
+                            start = window
+                            t0 = clock()
+                            end = t0 + max(seconds - warm_s, 0.1)
+                            window_end = t0 + (end - t0) / _WINDOWS
+                    else:
+                        window = self._window(window, inner, base, count, t0)
+                        window_end = t0 + (seconds - warm_s) / _WINDOWS
+                        if t0 >= end:
+                            break
+                try:
+                    element = next_of()
+                except StopIteration:
+                    if this_pass == 0:
+                        break  # nothing to be had
+                    this_pass = 0
+                    if watching:
+                        self.seen.add_difference(base, Counters.of(inner, self.plan))
+                    it.close()
+                    it, inner = self._start(ds)
+                    base = Counters.of(inner, self.plan)
+                    next_of = iter(it).__next__
+                    wait += clock() - t0
+                    continue
+                except Exception:
+                    self.errors += 1
+                    if self.errors > _MOST_ERRORS and self.errors > 10 * count:
+                        raise
+                    wait += clock() - t0
+                    continue
+                t1 = clock()
+                wait += t1 - t0
+                if consumer is not None:
+                    c0 = cpu_clock()
+                    consumer(element)
+                    think_cpu += cpu_clock() - c0
+                    if len(self.steps) < _MOST_STEPS:
+                        self.steps.append(clock() - t1)
+                count += 1
+                this_pass += 1
+                think += clock() - t1
+            if watching:
+                self.seen.add_difference(base, Counters.of(inner, self.plan))
+                self._finish(start, count, wait, think, think_cpu)
+        finally:
+            sampler.stop()
+            it.close()
+        self.hot = sampler.hot_lines()
+        if consumer is not None and count:
+            self._step_alone(consumer, element)
+
+    def _unsettled(self) -> bool:
+        """A function is on its way to worker processes."""
+        for stage in self.plan.stages:
+            if stage.lowered is not None and stage.lowered.executor == "thread":
+                reason = getattr(stage.lowered.handle, "reason", "")
+                if reason.startswith("the GIL limited"):
+                    return True
+        return False
+
+    def _window(
+        self, mark: _Mark, inner: Iterator, base: Counters, count: int, now: float
+    ) -> _Mark:
+        after = _Mark(self)
+        span = after.at - mark.at
+        used = after.cpu - mark.cpu
+        counters = Counters.of(inner, self.plan)
+        self.windows.append(
+            {
+                "seconds": span,
+                "elements": float(count - mark.count),
+                "other_cpu": max(0.0, (used.machine - used.own) / span),
+                "throttled_s": used.throttled,
+            }
+        )
+        busy = {}
+        t = sum(w["seconds"] for w in self.windows)
+        for label, row in counters.stages.items():
+            before = mark.busy.get(label, base.stages.get(label, {}).get("busy_ns", 0))
+            after.busy[label] = row.get("busy_ns", 0)
+            busy[label] = max(0.0, (after.busy[label] - before) / 1e9 / span)
+            width = counters.now.get(label, {}).get("width", 0)
+            if width:
+                self.widths.setdefault(label, []).append([t, float(width)])
+        self.samples.append(
+            {
+                "t": t,
+                "rate": (count - mark.count) / span,
+                "bytes_held": counters.memory["held"],
+                "busy": busy,
+            }
+        )
+        self._held.append(float(counters.memory["held"]))
+        self.threads = max(self.threads, len(os.listdir("/proc/self/task")))
+        after.count = count
+        return after
+
+    def _finish(
+        self, start: _Mark, count: int, wait: float, think: float, think_cpu: float
+    ) -> None:
+        end = _Mark(self)
+        self.seconds = max(1e-9, end.at - start.at)
+        self.elements = count
+        self.wait_s, self.think_s, self.think_cpu_s = wait, think, think_cpu
+        self.cpu = end.cpu - start.cpu
+        self.process_cpu_s = end.process - start.process
+        self.main_cpu_s = end.thread - start.thread
+        if self.put is not None:
+            self.put_s = self.put.seconds - start.put_s
+            self.put_idle_s = self.put.idle - start.put_idle
+
+    def _step_alone(self, consumer: Callable[[Any], Any], element: Any) -> None:
+        """How long a step takes when no pipeline runs beside it."""
+        usual = statistics.median(self.steps) if self.steps else 0.0
+        if not 200e-6 <= usual <= 0.3:
+            return
+        time.sleep(0.02)  # what was under way ends
+        times = []
+        until = time.perf_counter() + 0.5
+        while len(times) < 3 or (time.perf_counter() < until and len(times) < 15):
+            began = time.perf_counter()
+            consumer(element)
+            times.append(time.perf_counter() - began)
+        self.step_alone_s = statistics.median(times)
+
+    def watch(self, it: Iterator, seconds: float) -> None:
+        """Looks at an iterator that somebody else drives."""
+        probe.call_overhead()
+        sampler = probe.Sampler(self.plan.codes)
+        base = Counters.of(it, self.plan)
+        start = mark = _Mark(self)
+        sampler.start()
+        count = base.totals["elements"]
+        try:
+            for _ in range(_WINDOWS):
+                time.sleep(seconds / _WINDOWS)
+                if it.closed:
+                    break
+                seen = int(Counters.of(it, self.plan).totals["elements"] - count)
+                mark = self._window(mark, it, base, seen, time.perf_counter())
+        finally:
+            sampler.stop()
+        self.hot = sampler.hot_lines()
+        after = base if it.closed else Counters.of(it, self.plan)
+        self.seen.add_difference(base, after)
+        totals = self.seen.totals
+        # next() has the element, but not yet the GIL: it still waits.
+        regain = totals["consumer_gil_wait_ns"]
+        wait = (totals["consumer_wait_ns"] + regain) / 1e9
+        think = max(0.0, totals["consumer_think_ns"] - regain) / 1e9
+        self._finish(start, int(totals["elements"]), wait, think, 0.0)
+        # What the consumer does since its last call shows only at its next.
+        spent = self.wait_s + self.think_s
+        if spent < self.seconds:
+            self.think_s += self.seconds - spent
+
+    # --- what comes of it -----------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """For the model; see src/penstock/doctor/facts.h."""
+        if self._facts is not None:
+            return self._facts
+        stages = stage_facts(self.plan, self.seen)
+        for facts in stages:
+            lines = self.hot.get(facts["label"])
+            if lines:
+                facts["hot_lines"] = "\n".join(
+                    f"#  {100 * one['share']:.0f} %  line {one['line']}: {one['text']}"
+                    for one in lines[:3]
+                )
+        _add_native_forms(self.plan, stages)
+        staged = sum(s["cpu_s"] for s in stages)
+        engine = (
+            self.seen.cpu_budget
+            + 4
+            + sum(s["max_parallelism"] for s in stages if s["blocking"])
+        )
+        output = len(stages) - 1
+        graph = [i for i, s in enumerate(stages) if s.get("parent", -1) < 0]
+        output = graph[-1] if graph else output
+        self._facts = {
+            "stages": stages,
+            "output": output,
+            "seconds": self.seconds,
+            "elements": float(self.elements),
+            "consumer_wait_s": self.wait_s,
+            "consumer_think_s": self.think_s,
+            "consumer_cpu_s": self.think_cpu_s,
+            "consumer_given": self.consumer is not None,
+            "step_alone_s": self.step_alone_s,
+            "step_beside_s": statistics.median(self.steps) if self.steps else 0.0,
+            "put_s": self.put_s,
+            "put_wait_s": self.put_idle_s,
+            "device": self.plan.device,
+            "cores": self.seen.cpu_budget,
+            "own_cpu_s": self.cpu.own,
+            "foreign_cpu_s": max(0.0, self.process_cpu_s - staged - self.main_cpu_s),
+            "foreign_threads": max(0, self.threads - engine),
+            "other_cpu": max(0.0, self.cpu.machine - self.cpu.own)
+            / max(self.seconds, 1e-9),
+            "throttled_s": self.cpu.throttled,
+            "bytes_held": statistics.fmean(self._held) if self._held else 0.0,
+            "bytes_peak": float(self.seen.memory["peak"]),
+            "memory_budget": float(self.seen.memory["budget"]),
+            "call_overhead_s": probe.call_overhead(),
+            "windows": self.windows,
+        }
+        return self._facts
+
+    def report(self) -> Report:
+        """The verdict, with everything a viewer wants."""
+        facts = self.facts()
+        found = _penstock.doctor_diagnose(facts)
+        stages = facts["stages"]
+        report = Report(
+            verdict=found["verdict"],
+            bound=found["bound"],
+            healthy=found["healthy"],
+            throughput=self.elements / self.seconds if self.seconds else 0.0,
+            unsure=found["unsure"],
+            unsure_why=found["unsure_why"],
+            predicted_throughput=found["predicted"] or None,
+            seconds=self.seconds,
+            elements=self.elements,
+            facts=facts,
+            hot_lines=self.hot,
+            samples=self.samples,
+        )
+        for one in found["findings"]:
+            report.findings.append(self._finding(one, stages))
+        limit = found["limit"]["stage"]
+        for i, facts_of in enumerate(stages):
+            report.stages.append(
+                self._row(i, facts_of, found["ceilings"][i], i == limit)
+            )
+        nodes = []
+        for stage, row in zip(self.plan.stages, report.stages):
+            nodes.append(
+                {
+                    "label": row.label,
+                    "op": row.op,
+                    "index": row.index,
+                    "name": row.name,
+                    "description": row.description,
+                    "branch": stage.branch,
+                    "inputs": [
+                        report.stages[k].label for k in stage.facts["inputs"]
+                    ],
+                }
+            )
+        output = report.stages[facts["output"]].label if report.stages else ""
+        report.graph = {"nodes": nodes, "output": output}
+        self._add_rest(report)
+        return report
+
+    def _finding(self, one: dict[str, Any], stages: list[dict[str, Any]]) -> Finding:
+        at = stages[one["stage"]]
+        evidence = [Evidence(**e) for e in one["evidence"]]
+        if one["code"] in ("python-gil", "python-overhead", "trace-refused",
+                           "serial-stage", "oversubscribed"):  # fmt: skip
+            for line in self.hot.get(at["label"], [])[:3]:
+                evidence.append(
+                    Evidence(
+                        f"hot line {os.path.basename(line['file'])}:{line['line']} "
+                        f"`{line['text']}`",
+                        100 * line["share"],
+                        "%",
+                    )
+                )
+        return Finding(
+            one["code"],
+            one["severity"],
+            StageRef(at["op"], at["index"], at["name"] or None, at["label"]),
+            one["cause"],
+            evidence,
+            Fix(one["fix"], one["fix_code"]),
+            one["speedup"],
+        )
+
+    def _row(
+        self, i: int, s: dict[str, Any], ceiling: dict[str, Any], limiting: bool
+    ) -> StageReport:
+        n = max(1.0, s["elements"])
+        cores = max(1, self.seen.cpu_budget)
+        seconds = max(self.seconds, 1e-9)
+        return StageReport(
+            label=s["label"],
+            op=s["op"],
+            index=s["index"],
+            name=s["name"] or None,
+            description=self.plan.stages[i].description,
+            elements=int(s["elements"]),
+            bytes=int(s["bytes"]),
+            rate=s["elements"] / seconds,
+            service_us=1e6 * max(0.0, s["busy_s"] - s["gil_wait_s"]) / n,
+            cpu_us=1e6 * (s["cpu_s"] + s["worker_cpu_s"]) / n,
+            busy_share=s["busy_s"] / seconds,
+            cpu_share=(s["cpu_s"] + s["worker_cpu_s"]) / seconds / cores,
+            waits=Waits(
+                s["wait_input_s"],
+                s["wait_output_s"],
+                s["wait_memory_s"],
+                s["wait_order_s"],
+                s["gil_wait_s"],
+                s["read_s"] + s["open_s"],
+            ),
+            parallelism_mean=s["busy_s"] / seconds,
+            parallelism_max=s["max_parallelism"],
+            width=s["width"],
+            width_over_time=self.widths.get(s["label"], []),
+            ceiling=ceiling["rate"] or None,
+            ceiling_kind=ceiling["kind"],
+            executor=s.get("executor", ""),
+            blocking=s["blocking"],
+            limiting=limiting,
+        )
+
+    def _add_rest(self, report: Report) -> None:
+        spent = self.wait_s + self.think_s
+        report.consumer = {
+            "wait_s": self.wait_s,
+            "think_s": self.think_s,
+            "wait_share": self.wait_s / spent if spent else 0.0,
+            "think_us": 1e6 * self.think_s / max(1, self.elements),
+            "given": self.consumer is not None,
+        }
+        report.memory = dict(self.seen.memory)
+        report.pipes = [
+            {
+                "stages": p["stages"],
+                "ready_bytes": p["ready_bytes"],
+                "block_rows": p["block_rows"],
+                **{
+                    f"{k.removesuffix('_ns')}_s": p[k] / 1e9
+                    for k in p
+                    if k.endswith("_ns")
+                },
+            }
+            for p in self.seen.pipes
+        ]
+        report.decisions = [
+            {
+                "at_s": d["at_ns"] / 1e9,
+                "stage": d["stage"],
+                "what": d["what"],
+                "reason": d["reason"],
+            }
+            for d in self.seen.decisions[-200:]
+        ]
+        import penstock
+
+        seconds = max(self.seconds, 1e-9)
+        report.machine = {
+            "cores": cpu_count(),
+            "cpu_budget": self.seen.cpu_budget,
+            "python": sys.version.split()[0],
+            "numpy": np.__version__,
+            "penstock": penstock.__version__,
+            "platform": platform.platform(),
+            "cpu_used": self.cpu.own / seconds,
+            "cpu_other": max(0.0, self.cpu.machine - self.cpu.own) / seconds,
+        }
+
+
+class _Mark:
+    """Clocks of a moment."""
+
+    def __init__(self, observation: Observation) -> None:
+        self.at = time.perf_counter()
+        self.cpu = probe.cpu_times()
+        self.process = time.process_time()
+        self.thread = (
+            time.thread_time()
+            if threading.current_thread() is threading.main_thread()
+            else 0.0
+        )
+        self.count = 0
+        self.busy: dict[str, float] = {}
+        put = observation.put
+        self.put_s = put.seconds if put else 0.0
+        self.put_idle = put.idle if put else 0.0
+
+
+def fresh(dataset: Dataset) -> Dataset:
+    """The same graph, with no iterations counted."""
+    from penstock._dataset import Dataset
+
+    copy: Dataset = object.__new__(Dataset)
+    copy._native = _penstock.fresh_dataset(dataset._native)
+    copy._recipe = dataset._recipe
+    copy._functions = dataset._functions
+    copy._options = dataset._options
+    return copy
+
+
+def _add_native_forms(plan: Plan, stages: list[dict[str, Any]]) -> None:
+    """Code that would run natively, for functions that run in Python."""
+    from penstock import _native_form
+
+    for stage, facts in zip(plan.stages, stages):
+        if facts.get("executor") == "thread" and stage.fn is not None:
+            calls = facts["calls"]
+            if calls and facts["gil_hold_s"] / calls < 20e-6:
+                facts["native_form"] = _native_form.suggest(stage)

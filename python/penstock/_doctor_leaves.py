@@ -1,0 +1,247 @@
+"""What functions read of their arguments and pass through, found in bytecode.
+
+Enough for two findings: a filter that could run before a costly stage, and
+results that nothing reads. Where the code does anything that is not plainly
+understood, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock._doctor_facts import Plan, Stage
+
+# A leaf of an element: a position of a tuple, or a key of a dict.
+Leaf = Any
+
+
+def _code(fn: Any) -> types.CodeType | None:
+    code = getattr(fn, "__code__", None)
+    if not isinstance(code, types.CodeType) or code.co_kwonlyargcount:
+        return None
+    if code.co_flags & 0x0C:  # *args or **kwargs
+        return None
+    return code
+
+
+def _plain(code: types.CodeType) -> list[dis.Instruction]:
+    return [
+        i
+        for i in dis.get_instructions(code)
+        if i.opname not in ("RESUME", "NOP", "CACHE", "PRECALL", "EXTENDED_ARG",
+                            "COPY_FREE_VARS", "PUSH_NULL")
+    ]  # fmt: skip
+
+
+def reads(fn: Any, is_dict: bool) -> set[Leaf] | None:
+    """Leaves that `fn` uses; None if that cannot be told."""
+    code = _code(fn)
+    if code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    if any(isinstance(c, types.CodeType) for c in code.co_consts):
+        if code.co_cellvars:
+            return None
+    instructions = _plain(code)
+    if not is_dict:
+        found: set[Leaf] = set()
+        for i in instructions:
+            if i.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE")):
+                loaded = i.argval if isinstance(i.argval, tuple) else (i.argval,)
+                found |= {names.index(n) for n in loaded if n in names}
+        return found
+    if len(names) != 1:
+        return None
+    keys: set[Leaf] = set()
+    for at, i in enumerate(instructions):
+        if i.opname.startswith("LOAD_FAST") and i.argval == names[0]:
+            after = instructions[at + 1 : at + 3]
+            if (
+                len(after) == 2
+                and after[0].opname == "LOAD_CONST"
+                and isinstance(after[0].argval, str)
+                and after[1].opname == "BINARY_SUBSCR"
+            ):
+                keys.add(after[0].argval)
+            else:
+                return None
+        elif i.opname.startswith(("LOAD_DEREF", "LOAD_CLOSURE", "STORE_FAST")) and (
+            i.argval == names[0]
+        ):
+            return None
+    return keys
+
+
+def passes(fn: Any, is_dict: bool) -> dict[Leaf, Leaf] | None:
+    """Leaves of the result that are a leaf of the argument, unchanged; None if
+    the function is not understood. A single result has the leaf None."""
+    code = _code(fn)
+    if code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    instructions = _plain(code)
+    stored = {i.argval for i in instructions if i.opname.startswith("STORE_FAST")}
+    if sum(i.opname == "RETURN_VALUE" for i in instructions) != 1:
+        return None
+    if instructions[-1].opname != "RETURN_VALUE":
+        return None
+    build = instructions[-2]
+
+    def origin(ends: int) -> tuple[Leaf, int] | None:
+        """The leaf that the value whose code ends before `ends` is, and where
+        that code begins."""
+        i = instructions[ends - 1]
+        if i.opname == "LOAD_FAST" and i.argval in names and i.argval not in stored:
+            return (None if is_dict else names.index(i.argval)), ends - 1
+        if i.opname == "BINARY_SUBSCR" and ends >= 3 and is_dict:
+            load, key = instructions[ends - 3], instructions[ends - 2]
+            if load.opname == "LOAD_FAST" and load.argval in names and (
+                key.opname == "LOAD_CONST"
+            ):
+                return key.argval, ends - 3
+        return None
+
+    if build.opname == "BUILD_CONST_KEY_MAP":
+        keys = instructions[-3].argval
+        return _trailing(list(keys), origin, len(instructions) - 3)
+    if build.opname == "BUILD_TUPLE":
+        return _trailing(list(range(build.arg or 0)), origin, len(instructions) - 2)
+    if build.opname == "BUILD_MAP":
+        return {}
+    one = origin(len(instructions) - 1)
+    return {None: one[0]} if one is not None and not is_dict else {}
+
+
+def _trailing(outputs: list[Leaf], origin: Any, ends: int) -> dict[Leaf, Leaf]:
+    """Outputs that are plain loads, from the last one back."""
+    found: dict[Leaf, Leaf] = {}
+    for output in reversed(outputs):
+        one = origin(ends)
+        if one is None:
+            break
+        found[output] = one[0]
+        ends = one[1]
+    return found
+
+
+def made(fn: Any) -> list[Leaf] | None:
+    """The leaves of what `fn` gives, where it says so plainly."""
+    code = _code(fn)
+    if code is None:
+        return None
+    instructions = _plain(code)
+    if sum(i.opname == "RETURN_VALUE" for i in instructions) != 1:
+        return None
+    build = instructions[-2]
+    if build.opname == "BUILD_CONST_KEY_MAP":
+        return list(instructions[-3].argval)
+    if build.opname == "BUILD_TUPLE":
+        return list(range(build.arg or 0))
+    return None
+
+
+def _takes_dict(stage: Stage, plan: Plan) -> bool:
+    """Whether the element in front of this stage is a dict."""
+    inputs = stage.facts["inputs"]
+    if len(inputs) != 1:
+        return False
+    before = plan.stages[inputs[0]]
+    if before.dataset is not None and isinstance(before.dataset.element_spec, dict):
+        return True
+    code = _code(before.fn) if before.facts["op"] == "map" else None
+    if code is not None:
+        last = _plain(code)[-2:]
+        return len(last) == 2 and last[0].opname in ("BUILD_CONST_KEY_MAP", "BUILD_MAP")
+    return False
+
+
+def add_leaves(plan: Plan) -> None:
+    """Adds what is known to the facts of filters and maps."""
+    for i, stage in enumerate(plan.stages):
+        if stage.facts["op"] == "filter" and stage.fn is not None:
+            _late_filter(plan, i)
+        elif stage.facts["op"] == "map" and stage.fn is not None:
+            _unused(plan, i)
+    for i, stage in enumerate(plan.stages):
+        if stage.facts["op"] == "zip":
+            _unused_branch(plan, i)
+
+
+def _late_filter(plan: Plan, i: int) -> None:
+    stage = plan.stages[i]
+    at = stage.facts["inputs"][0]
+    while plan.stages[at].facts["op"] in ("prefetch", "with_options"):
+        at = plan.stages[at].facts["inputs"][0]
+    costly = plan.stages[at]
+    if costly.facts["op"] != "map" or costly.fn is None:
+        return
+    used = reads(stage.fn, _takes_dict(stage, plan))
+    passed = passes(costly.fn, _takes_dict(costly, plan))
+    if used and passed and used <= set(passed):
+        stage.facts["filter_could_pass"] = at
+
+
+def _next_function(plan: Plan, i: int) -> Stage | None:
+    """The function that reads what stage `i` gives, if there is just one."""
+    skip = ("prefetch", "with_options", "shuffle", "repeat", "take", "skip", "cache",
+            "shard", "ignore_errors", "batch")  # fmt: skip
+    at = i
+    while True:
+        behind = [s for s in plan.stages if at in s.facts["inputs"]]
+        if len(behind) != 1:
+            return None
+        stage = behind[0]
+        if stage.facts["op"] == "map" and stage.fn is not None:
+            return stage
+        if stage.facts["op"] not in skip:
+            return None
+        at = plan.stages.index(stage)
+
+
+def _unused(plan: Plan, i: int) -> None:
+    stage = plan.stages[i]
+    if stage.lowered is None or stage.lowered.executor == "native":
+        return
+    reader = _next_function(plan, i)
+    outputs = made(stage.fn)
+    if reader is None or outputs is None:
+        return
+    is_dict = bool(outputs) and isinstance(outputs[0], str)
+    used = reads(reader.fn, is_dict)
+    if used is None:
+        return
+    passed = passes(stage.fn, _takes_dict(stage, plan)) or {}
+    new = [leaf for leaf in outputs if leaf not in passed]
+    unused = [leaf for leaf in new if leaf not in used]
+    if new and unused:
+        stage.facts["unused_share"] = 0.98 * len(unused) / len(new)
+        stage.facts["unused_what"] = ", ".join(
+            f"key {leaf!r}" if is_dict else f"output {leaf}" for leaf in unused
+        )
+
+
+def _unused_branch(plan: Plan, i: int) -> None:
+    """A branch of a zip whose leaf the function behind it does not read."""
+    stage = plan.stages[i]
+    reader = _next_function(plan, i)
+    if reader is None:
+        return
+    used = reads(reader.fn, False)
+    branches = stage.facts["inputs"]
+    code = _code(reader.fn)
+    if used is None or code is None or code.co_argcount != len(branches):
+        return
+    for number, at in enumerate(branches):
+        if number in used:
+            continue
+        # The costly stage of that branch: its last map.
+        while at >= 0:
+            one = plan.stages[at].facts
+            if one["op"] == "map" or not one["inputs"]:
+                one["unused_share"] = 0.98
+                one["unused_what"] = f"branch {number} of {stage.label}"
+                break
+            at = one["inputs"][0]

@@ -1,0 +1,206 @@
+"""What a change would bring: by the model, and by trying it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from penstock import _penstock
+from penstock._device import DeviceDataset
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._options import AUTOTUNE, Options
+from penstock._recipe import _map_datasets
+from penstock._report import Report
+
+if TYPE_CHECKING:
+    from penstock._dataset import Dataset
+    from penstock._doctor import Observation
+
+_KNOWN = ("executor", "num_parallel_calls", "cache", "prefetch", "batch")
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The rate after a change, by the model, and what would limit then."""
+
+    throughput: float  # output elements/s
+    speedup: float
+    limit: str  # "cores", "width", "serial", "gil", "wait", "consumer", ...
+    stage: str  # where, or ""
+
+    def __str__(self) -> str:
+        where = f" of {self.stage}" if self.stage else ""
+        return (
+            f"{self.throughput:,.0f} elements/s, {self.speedup:.2f}x; "
+            f"the limit is then: {self.limit or 'nothing known'}{where}"
+        )
+
+
+def what_if(
+    ds_or_report: Union[Dataset, Report],
+    changes: dict[str, dict[str, Any]],
+    seconds: float = 2.0,
+) -> WhatIf:
+    """Predicts the rate of a pipeline that is changed.
+
+    `changes` are by stage: ``executor``, ``num_parallel_calls``, ``cache=True``
+    (behind the stage), ``prefetch`` or ``batch``. A dataset is first run for
+    `seconds`; a report has all that is needed.
+
+    >>> import time
+    >>> import penstock as ps
+    >>> def slow(x):
+    ...     time.sleep(0.002)
+    ...     return x
+    >>> ds = ps.Dataset.range(10_000).map(slow, num_parallel_calls=1)
+    >>> answer = ps.what_if(ds, {"map#1": {"num_parallel_calls": 4}}, seconds=0.5)
+    >>> 3 < answer.speedup < 5
+    True
+    """
+    from penstock._doctor import doctor
+
+    report = ds_or_report
+    if not isinstance(report, Report):
+        report = doctor(report, seconds)
+    if not isinstance(changes, dict):
+        raise ArgumentTypeError(
+            f"what_if: changes must be a dict by stage, got {changes!r}"
+        )
+    facts = report.facts
+    labels = [s["label"] for s in facts["stages"]]
+    numbers = {label.split(":")[0]: i for i, label in enumerate(labels)}
+    numbers.update({label: i for i, label in enumerate(labels)})
+    numbers.update({s["name"]: i for i, s in enumerate(facts["stages"]) if s["name"]})
+    asked = []
+    for label, change in changes.items():
+        if label not in numbers:
+            raise InvalidArgumentError(
+                f"what_if: there is no stage {label!r}; there are {', '.join(labels)}"
+            )
+        if not isinstance(change, dict):
+            raise ArgumentTypeError(
+                f"what_if: the change of {label} must be a dict, got {change!r}"
+            )
+        unknown = sorted(set(change) - set(_KNOWN))
+        if unknown:
+            raise InvalidArgumentError(
+                f"what_if: {label}: {unknown[0]!r} is not one of {', '.join(_KNOWN)}"
+            )
+        asked.append({"stage": numbers[label], **change})
+    found = _penstock.doctor_predict(facts, asked)
+    at = found["stage"]
+    return WhatIf(
+        found["rate"],
+        found["speedup"],
+        found["kind"],
+        labels[at] if at >= 0 else "",
+    )
+
+
+# --- trying it ------------------------------------------------------------------
+
+
+def changed(
+    ds: Dataset, edits: dict[int, Callable[[Dataset, Dataset], Dataset]]
+) -> Dataset:
+    """`ds` built again; `edits[id(d)]` makes a stage d of its new input."""
+    from penstock._dataset import Dataset
+
+    made: dict[int, Dataset] = {}
+
+    def build(d: Dataset) -> Dataset:
+        if id(d) in made:
+            return made[id(d)]
+        recipe = d._recipe
+        if recipe is None:
+            raise InvalidArgumentError("doctor: a nested dataset is not rebuilt")
+        parent = None if recipe.parent is None else build(recipe.parent)
+        if id(d) in edits and parent is not None:
+            made[id(d)] = edits[id(d)](d, parent)
+            return made[id(d)]
+        owner: Any = Dataset if parent is None else parent
+        args = _map_datasets(recipe.args, build)
+        kwargs = _map_datasets(recipe.kwargs, build)
+        made[id(d)] = getattr(owner, recipe.method)(*args, **kwargs)
+        return made[id(d)]
+
+    return build(ds)
+
+
+def _edit(change: dict[str, Any]) -> Callable[[Dataset, Dataset], Dataset] | None:
+    """What a change of the model means for the call; None: only the user can."""
+    if "compute" in change or "wait" in change:
+        return None
+
+    def apply(d: Dataset, parent: Dataset) -> Dataset:
+        recipe = d._recipe
+        assert recipe is not None
+        kwargs = dict(recipe.kwargs)
+        args = recipe.args
+        if "num_parallel_calls" in change:
+            for key in ("num_parallel_calls", "cycle_length"):
+                if key in kwargs:
+                    kwargs[key] = change["num_parallel_calls"] or AUTOTUNE
+        if "executor" in change:
+            kwargs["executor"] = change["executor"]
+            if change["executor"] == "thread":
+                kwargs["executor"] = "auto"
+        if change.get("deterministic") is False:
+            kwargs["deterministic"] = False
+        if "prefetch" in change:
+            args = (change["prefetch"],)
+        if "batch" in change:
+            args = (change["batch"],)
+        made: Dataset = getattr(parent, recipe.method)(*args, **kwargs)
+        return made.cache() if change.get("cache") else made
+
+    if change.get("executor") == "native":
+        return None
+    return apply
+
+
+def verify_findings(
+    ds: Union[Dataset, DeviceDataset],
+    report: Report,
+    observation: Observation,
+    seconds: float,
+    consumer: Callable[[Any], Any] | None,
+) -> None:
+    """Applies the fix of each finding to a copy and measures it."""
+    from penstock._doctor import observe
+
+    found = _penstock.doctor_diagnose(observation.facts())["findings"]
+    if isinstance(ds, DeviceDataset):
+        return
+    for finding, raw in zip(report.findings, found):
+        if finding.predicted_speedup is None:
+            continue
+        candidate: Dataset | None = None
+        factor = 1.0
+        if finding.code == "memory-budget":
+            budget = int(4 * report.memory["budget"])
+            candidate = ds.with_options(Options(memory_budget=budget))
+        elif finding.code == "noisy-neighbour" and "cpu_budget" in finding.fix.code:
+            budget = max(1, report.machine["cpu_budget"] - 1)
+            candidate = ds.with_options(Options(cpu_budget=budget))
+        elif raw["changes"]:
+            edits = {}
+            for change in raw["changes"]:
+                at = observation.plan.stages[change["stage"]].dataset
+                edit = _edit(change)
+                if at is None or edit is None:
+                    break
+                edits[id(at)] = edit
+                if "batch" in change:
+                    factor = change["batch"] / max(
+                        1, observation.plan.stages[change["stage"]].facts["batch_size"]
+                    )
+            else:
+                candidate = changed(ds, edits)
+        if candidate is None:
+            continue
+        after = observe(candidate, seconds, consumer)
+        if after.seconds and report.throughput:
+            rate = after.elements / after.seconds
+            finding.verified_speedup = factor * rate / report.throughput
