@@ -145,6 +145,7 @@ class Observation:
         self.threads = 0
         self.steps: list[float] = []
         self.step_alone_s = 0.0
+        self.step_alone_cpu_s = 0.0
         self.put: _TimedPut | None = None
         self.put_s = 0.0
         self.put_idle_s = 0.0
@@ -334,12 +335,14 @@ class Observation:
             return
         time.sleep(0.02)  # what was under way ends
         times = []
+        cpu = time.thread_time()
         until = time.perf_counter() + 0.5
         while len(times) < 3 or (time.perf_counter() < until and len(times) < 15):
             began = time.perf_counter()
             consumer(element)
             times.append(time.perf_counter() - began)
         self.step_alone_s = statistics.median(times)
+        self.step_alone_cpu_s = (time.thread_time() - cpu) / len(times)
 
     def watch(self, it: Iterator, seconds: float) -> None:
         """Looks at an iterator that somebody else drives."""
@@ -406,6 +409,7 @@ class Observation:
             "consumer_cpu_s": self.think_cpu_s,
             "consumer_given": self.consumer is not None,
             "step_alone_s": self.step_alone_s,
+            "step_alone_cpu_s": self.step_alone_cpu_s,
             "step_beside_s": statistics.median(self.steps) if self.steps else 0.0,
             "put_s": self.put_s,
             "put_wait_s": self.put_idle_s,

@@ -12,10 +12,14 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from penstock import _doctor_leaves as leaves
 from penstock import _penstock
+from penstock._dtypes import string
 from penstock._options import GLOBAL
 from penstock._purity import keeps_to_itself
+from penstock._spec import TensorSpec
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -118,12 +122,30 @@ def plan_of(dataset: Dataset) -> Plan:
         plan.stages.append(Stage(facts, node["description"], node["branch"]))
     _pair(plan, len(nodes) - 1, dataset)
     for stage in plan.stages:
+        if stage.dataset is not None:
+            stage.facts["spec_bytes"] = spec_bytes(stage.dataset.element_spec)
         _add_arguments(stage)
     for i in range(len(plan.stages)):
         _add_order(plan, i)
     _add_moves(plan, dataset._native.explain())
     leaves.add_leaves(plan)
     return plan
+
+
+def spec_bytes(spec: Any) -> float:
+    """Bytes of an element, as far as its spec tells; 0 if it does not."""
+    if isinstance(spec, TensorSpec):
+        size = np.dtype(spec.dtype.as_numpy_dtype).itemsize if spec.dtype else 0
+        shape = spec.shape
+        if shape is None or any(d is None for d in shape) or spec.dtype == string:
+            return 0.0
+        return float(size) * float(np.prod(shape, dtype=np.float64))
+    if isinstance(spec, dict):
+        spec = tuple(spec.values())
+    if isinstance(spec, tuple):
+        sizes = [spec_bytes(one) for one in spec]
+        return sum(sizes) if all(sizes) else 0.0
+    return 0.0
 
 
 def _pair(plan: Plan, number: int, dataset: Dataset) -> None:

@@ -58,6 +58,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
   PENSTOCK_GET(bytes);
+  PENSTOCK_GET(spec_bytes);
   PENSTOCK_GET(busy_s);
   PENSTOCK_GET(cpu_s);
   PENSTOCK_GET(calls);
@@ -108,6 +109,7 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(consumer_cpu_s);
   PENSTOCK_GET(consumer_given);
   PENSTOCK_GET(step_alone_s);
+  PENSTOCK_GET(step_alone_cpu_s);
   PENSTOCK_GET(step_beside_s);
   PENSTOCK_GET(put_s);
   PENSTOCK_GET(put_wait_s);

@@ -57,6 +57,7 @@ struct StageFacts {
   // --- counters over the observed time
   double elements = 0;
   double bytes = 0;            // of those elements
+  double spec_bytes = 0;       // of an element, by its spec; 0: not known
   double busy_s = 0;           // wall time, summed over workers
   double cpu_s = 0;
   double calls = 0;
@@ -80,7 +81,7 @@ struct StageFacts {
   bool blocking = false;
 
   double bytes_per_element() const {
-    return elements > 0 ? bytes / elements : 0;
+    return elements > 0 && bytes > 0 ? bytes / elements : spec_bytes;
   }
 };
 
@@ -102,6 +103,7 @@ struct Facts {
   double consumer_cpu_s = 0;       // of think time
   bool consumer_given = false;
   double step_alone_s = 0;         // a step without the pipeline; 0: not known
+  double step_alone_cpu_s = 0;     // CPU time of such a step
   double step_beside_s = 0;        // a step beside it
   double put_s = 0;                // in prefetch_to_device, all of them
   double put_wait_s = 0;           // the copying thread waited for a batch

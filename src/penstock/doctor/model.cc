@@ -8,6 +8,8 @@ namespace {
 
 // The widest that the engine makes a stage that waits.
 constexpr double kMostWidth = 64;
+// A call that waits is found out when it takes this long.
+constexpr double kFoundOutS = 5e-3;
 // Per element out of a cache.
 constexpr double kCacheReadS = 0.3e-6;
 constexpr double kCopyBytesPerS = 5e9;
@@ -54,8 +56,11 @@ Model::Model(const Facts& facts) : facts_(facts) {
     thread_cpu += s.cpu_s;
     thread_busy += s.busy_s;
   }
-  const bool side_by_side = thread_busy > 1.25 * wall;
-  const bool by_turns = hold > 0.7 * wall && hold < 1.2 * wall &&
+  // A consumer that computes in Python holds it too.
+  const double consumer_hold = hold > 0 ? facts_.consumer_cpu_s : 0;
+  const bool side_by_side = thread_busy + consumer_hold > 1.25 * wall;
+  const bool by_turns = hold > 0.3 * wall && hold + consumer_hold > 0.7 * wall &&
+                        hold + consumer_hold < 1.2 * wall &&
                         held_wait > 0.15 * hold;
   const bool one_core = thread_cpu > 0.7 * wall && thread_cpu < 1.15 * wall &&
                         thread_busy > 1.5 * thread_cpu;
@@ -79,7 +84,15 @@ Model::Model(const Facts& facts) : facts_(facts) {
       const double inside = s.worker_cpu_s > 0.5 * s.work_s ? s.work_s
                                                             : s.worker_cpu_s;
       need.compute = std::max(inside, s.worker_cpu_s) / out + cpu;
-      need.wait = std::max(0.0, s.work_s / out - need.compute);
+      // Where the workers are not what is busy, the way to them is.
+      const bool saturates =
+          s.worker_cpu_s + s.cpu_s > 0.7 * facts_.cores * wall;
+      need.wait = std::max(
+          0.0, (saturates ? s.work_s / out : lane) - need.compute);
+      if (!saturates && s.parallel_calls == 0) {
+        need.lanes = s.blocking ? std::max(1, s.width) : facts_.cores;
+        need.kind = Limit::kWait;
+      }
     } else if (is_thread(s)) {
       // Waiting to run, be it for the GIL or a core, is no need of the call.
       const bool turns = gil_bound_ && by_turns;
@@ -104,7 +117,8 @@ Model::Model(const Facts& facts) : facts_(facts) {
     if (s.sequential) {
       need.lanes = 1;
       need.kind = Limit::kSerial;
-    } else if (s.parallel_calls > 0 && (s.user_code || s.op == "interleave")) {
+    } else if (s.parallel_calls > 0 && s.executor != "native" &&
+               (s.user_code || s.op == "interleave")) {
       need.lanes = s.parallel_calls;
       need.kind = Limit::kWidth;
     } else if (s.cycle_length > 0) {
@@ -113,6 +127,11 @@ Model::Model(const Facts& facts) : facts_(facts) {
     } else if (s.blocking && !is_process(s)) {
       need.lanes = std::max<double>(s.width, s.max_parallelism);
       if (need.lanes <= 0) need.lanes = kMostWidth;
+      need.kind = Limit::kWait;
+    } else if (need.lanes == 0 && need.wait > 2 * need.compute &&
+               s.parent < 0) {
+      // Too short to be found out: such calls keep their worker.
+      need.lanes = facts_.cores;
       need.kind = Limit::kWait;
     }
     needs_.push_back(need);
@@ -193,7 +212,7 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
   if (compute > 0) {
     offer(facts_.cores / (compute + step_cpu), Limit::kCores, most);
   }
-  if (gil > 0) offer(1 / gil, Limit::kGil, most_gil);
+  if (gil > 0) offer(1 / (gil + step_cpu), Limit::kGil, most_gil);
   if (!with_consumer || think <= 0) return best;
   if (turns) {
     // What read-ahead would overlap is added up.
@@ -246,7 +265,12 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       need.lanes = *change.parallel_calls;
       need.kind = Limit::kWidth;
       if (need.lanes <= 0) {
-        need.lanes = need.wait > need.compute ? kMostWidth : 0;
+        const double call =
+            (need.compute + need.wait) / std::max(per_out, 1e-12);
+        const bool found_out = call >= kFoundOutS || s.user_code == false;
+        need.lanes = need.wait <= need.compute ? 0
+                     : found_out               ? kMostWidth
+                                               : facts_.cores;
         need.kind = need.lanes > 0 ? Limit::kWait : Limit::kNone;
       }
       // What is opened inside goes with it.

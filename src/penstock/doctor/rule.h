@@ -7,6 +7,7 @@
 // its consumer fed, and gains that are too small to speak of.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,6 +74,15 @@ inline bool limits(const Model& m, int stage, Limit limit) {
 }
 /// Wall time of one call per element, waiting for the GIL left out.
 double service_s(const Model& m, int stage);
+/// A Python call that takes less does next to nothing.
+inline double tiny_call_s(const Facts& f) {
+  return std::max(4 * f.call_overhead_s, 4e-6);
+}
+/// The lanes of a stage that are at work, of those there are.
+inline double lanes_used(const Model& m, int stage) {
+  const double lanes = need_of(m, stage).lanes;
+  return m.parallelism(stage) / (lanes > 0 ? lanes : m.facts().cores);
+}
 /// "map#2" or "map#2:decode".
 inline const std::string& label(const Model& m, int stage) {
   return stage_of(m, stage).label;

@@ -13,6 +13,8 @@ inline int waiting_stage(const Model& m) {
   if (i < 0 || m.pipeline().limit != Limit::kWait) return -1;
   const Need& need = need_of(m, i);
   if (need.wait < 2 * need.compute) return -1;
+  if (stage_of(m, i).executor == "process") return -1;
+  if (lanes_used(m, i) < 0.5) return -1;
   return i;
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include "penstock/base/work_counters.h"
 #include "penstock/image/decode.h"
 #include "penstock/image/jpeg_reader.h"
 
@@ -102,7 +103,12 @@ StatusOr<DctMethod> dct_method_from_name(std::string_view name) {
 
 StatusOr<Tensor> decode_jpeg(std::string_view contents,
                              const JpegOptions& options) {
-  return decode(contents, std::nullopt, options, "decode_jpeg");
+  auto image = decode(contents, std::nullopt, options, "decode_jpeg");
+  if (image.ok()) {
+    work_counters().decoded_pixels +=
+        image->shape()[0] * image->shape()[1];
+  }
+  return image;
 }
 
 StatusOr<Tensor> decode_and_crop_jpeg(std::string_view contents,

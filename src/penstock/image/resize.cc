@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "penstock/base/work_counters.h"
 #include "penstock/image/axis_weights.h"
 #include "penstock/image/geometry.h"
 #include "penstock/image/kernels.h"
@@ -103,6 +104,7 @@ StatusOr<Tensor> resize(const Tensor& image, Size size,
   if (options.preserve_aspect_ratio) {
     size = fitted_size({in.height, in.width}, size);
   }
+  work_counters().resized_pixels += in.batch * size.height * size.width;
   if (options.method == ResizeMethod::kNearest) return resize_nearest(in, size);
   PS_ASSIGN_OR_RETURN(Tensor result,
                       Tensor::allocate<float>(

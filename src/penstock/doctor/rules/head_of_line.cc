@@ -12,8 +12,13 @@ void head_of_line(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (!s.user_code || !s.ordered || s.sequential) continue;
-    // On average at least half a result waits at any time.
-    if (s.wait_order_s < 0.5 * facts.seconds) continue;
+    // Results wait for longer than calls take, and lanes stand still.
+    const double calls = std::max(s.calls, s.elements);
+    if (s.wait_order_s < 0.5 * facts.seconds ||
+        s.wait_order_s < 1.5 * (s.busy_s - s.gil_wait_s) || calls < 1 ||
+        lanes_used(model, i) > 0.7) {
+      continue;
+    }
     if (worst < 0 || s.wait_order_s > stage_of(model, worst).wait_order_s) {
       worst = i;
     }

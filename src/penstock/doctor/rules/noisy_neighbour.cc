@@ -10,6 +10,8 @@ void noisy_neighbour(const Model& model, Findings& out) {
       facts.step_beside_s <= 0) {
     return;
   }
+  // A step that waits for a device needs no core.
+  if (facts.step_alone_cpu_s < 0.5 * facts.step_alone_s) return;
   const double slower = facts.step_beside_s / facts.step_alone_s;
   if (slower < 1.3) return;
   // The step must be what is waited for, and the pipeline what is busy.
@@ -22,7 +24,7 @@ void noisy_neighbour(const Model& model, Findings& out) {
     if (stage < 0 || need.compute > need_of(model, stage).compute) stage = i;
   }
   busy *= facts.rate();
-  if (stage < 0 || busy < 0.5) return;
+  if (stage < 0 || busy < 0.5 || busy < facts.other_cpu) return;
   Finding f;
   f.code = "noisy-neighbour";
   f.stage = stage;

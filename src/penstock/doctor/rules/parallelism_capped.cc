@@ -13,6 +13,7 @@ void parallelism_capped(const Model& model, Findings& out) {
         (at != i && (at < 0 || stage_of(model, at).parent != i))) {
       continue;
     }
+    if (lanes_used(model, at) < 0.6) continue;
     const int cap = calls ? s.parallel_calls : s.cycle_length;
     const char* parameter = calls ? "num_parallel_calls" : "cycle_length";
     Finding f;

@@ -23,8 +23,10 @@ void process_overhead(const Model& model, Findings& out) {
     f.stage = i;
     f.changes = {{.stage = i, .executor = "thread"}};
     f.speedup = std::max(
-        model.gain(f.changes),
-        (crossing + work) / (work + facts.call_overhead_s) / facts.cores);
+        {1.0, model.gain(f.changes),
+         (crossing + work) / (work + facts.call_overhead_s) / facts.cores});
+    // Even where threads are no faster, the processes are for nothing.
+    f.always = facts.wait_share() > 0.05;
     f.cause = "its calls run in worker processes, and crossing to them costs "
               "more than the function does there";
     f.evidence = {{"the function itself, per call", work, "s"},

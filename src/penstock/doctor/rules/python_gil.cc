@@ -18,7 +18,7 @@ void python_gil(const Model& model, Findings& out) {
   const StageFacts& s = stage_of(model, worst);
   const double call = s.calls > 0 ? s.gil_hold_s / s.calls : 0;
   // A call that does next to nothing is another matter.
-  if (call < 4 * facts.call_overhead_s) return;
+  if (call < tiny_call_s(facts)) return;
   Finding f;
   f.code = "python-gil";
   f.stage = worst;

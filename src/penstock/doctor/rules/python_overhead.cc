@@ -12,7 +12,7 @@ void python_overhead(const Model& model, Findings& out) {
       continue;
     }
     const double call = s.gil_hold_s / s.calls;
-    if (call >= 4 * facts.call_overhead_s) continue;
+    if (call >= tiny_call_s(facts)) continue;
     // It must be what the time goes to.
     const double share = (s.gil_hold_s + s.gil_wait_s) / facts.seconds;
     if (share < 0.3) continue;

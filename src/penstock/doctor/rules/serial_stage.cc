@@ -16,6 +16,8 @@ void serial_stage(const Model& model, Findings& out) {
         (model.pipeline().stage != i && !inner)) {
       continue;
     }
+    // A lane that stands still is not what limits.
+    if (lanes_used(model, model.pipeline().stage) < 0.6) continue;
     const char* parameter = cycle ? "cycle_length" : "num_parallel_calls";
     Finding f;
     f.code = "serial-stage";

@@ -26,7 +26,7 @@ void small_files(const Model& model, Findings& out) {
   if (file_s < 0.3 * all) return;
   double total = 0;
   for (int i = 0; i < num_stages(model); ++i) total += stage_of(model, i).busy_s;
-  if (all < 0.3 * total) return;
+  if (all < 0.3 * total || all < 0.3 * model.facts().seconds) return;
   Finding f;
   f.code = "small-files";
   f.stage = worst;

@@ -12,7 +12,7 @@ void trace_refused(const Model& model, Findings& out) {
     if (s.executor != "thread" && s.executor != "process") continue;
     const double call = s.calls > 0 ? (s.gil_hold_s + s.work_s) / s.calls : 0;
     // Tiny calls are python-overhead.
-    if (s.executor == "thread" && call < 4 * facts.call_overhead_s) continue;
+    if (s.executor == "thread" && call < tiny_call_s(facts)) continue;
     if (model.compute_share(i) < 0.4) continue;
     Finding f;
     f.code = "trace-refused";

@@ -39,14 +39,15 @@ void unstable(const Model& model, Findings& out) {
   fast /= n;
   slow_other /= n;
   fast_other /= n;
-  if (slow <= 0 || fast / slow < 1.6) return;
-  const bool other = slow_other - fast_other > 0.3 * facts.cores;
+  if (slow <= 0 || fast / slow < 1.8) return;
+  const bool other = slow_other - fast_other > 0.35 * facts.cores;
   const bool quota = throttled > 0.1 * facts.seconds;
   if (!other && !quota) return;
   Finding f;
   f.code = "unstable";
   f.stage = model.pipeline().stage >= 0 ? model.pipeline().stage : facts.output;
   f.speedup = fast / facts.rate();
+  f.secondary = true;
   f.cause = quota ? "the rate varies because the CPU quota runs out"
                   : "the rate varies with the load of other processes";
   f.evidence = {{"elements/s in the slowest third", slow, "1/s"},

@@ -1,0 +1,302 @@
+"""Pipelines that are as fast as they can be, or fast enough: near-misses.
+
+A builder gives the dataset, and a consumer or None. The doctor may say
+cpu-saturated of them and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import penstock as ps
+
+from . import work
+
+R = ps.Dataset.range
+N = 10_000_000
+HEALTHY: dict[str, Callable[..., Any]] = {}
+
+
+def healthy(build):
+    HEALTHY[build.__name__] = build
+    return build
+
+
+@healthy
+def native_on_all_cores(tmp):
+    return R(N).map(work.native_work(3_000)).batch(8), None
+
+
+@healthy
+def native_with_a_slow_step(tmp):
+    return R(N).map(work.native_work(1_000)).batch(8), work.step(0.01)
+
+
+@healthy
+def serial_but_fast_enough(tmp):
+    ds = R(N).map(work.sleeper(0.002), num_parallel_calls=1).batch(2)
+    return ds, work.step(0.02)
+
+
+@healthy
+def serial_but_cheap(tmp):
+    ds = R(N).map(lambda x: x + 1, num_parallel_calls=1)
+    return ds.map(work.native_work(3_000)).batch(8), None
+
+
+@healthy
+def capped_but_enough(tmp):
+    ds = R(N).map(work.sleeper(0.005), num_parallel_calls=4).batch(4)
+    return ds, work.step(0.03)
+
+
+@healthy
+def generator_that_keeps_up(tmp):
+    def part():
+        while True:
+            time.sleep(0.001)
+            yield np.float32(1)
+
+    return ps.Dataset.from_generator(part).batch(4), work.step(0.02)
+
+
+@healthy
+def python_in_threads_that_keeps_up(tmp):
+    ds = R(N).map(work.burner(0.0005), executor="thread").batch(4)
+    return ds, work.step(0.02)
+
+
+@healthy
+def tiny_calls_that_keep_up(tmp):
+    ds = R(N).map(lambda x: int(x) + 1, executor="thread").batch(32)
+    return ds, work.step(0.01)
+
+
+@healthy
+def processes_that_saturate(tmp):
+    return R(N).map(work.burner(0.004), executor="process").batch(4), None
+
+
+@healthy
+def range_alone(tmp):
+    return R(N), None
+
+
+@healthy
+def range_in_batches(tmp):
+    return R(N).batch(1024), None
+
+
+@healthy
+def a_cheap_native_chain(tmp):
+    ds = R(N).map(lambda x: x * 2).filter(lambda x: x % 3 == 0).shuffle(N)
+    return ds.batch(256), work.step(0.002)
+
+
+@healthy
+def a_global_shuffle(tmp):
+    labels = np.repeat(np.arange(10), 10_000)
+    ds = ps.Dataset.from_tensor_slices(labels).shuffle(ps.GLOBAL).batch(32)
+    return ds.repeat(), work.step(0.002)
+
+
+@healthy
+def a_large_window(tmp):
+    labels = np.repeat(np.arange(10), 1_000)
+    ds = ps.Dataset.from_tensor_slices(labels).shuffle(2_000).batch(32)
+    return ds.repeat(), work.step(0.002)
+
+
+@healthy
+def floats_behind_a_shuffle(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).shuffle(500)
+    ds = ds.map(lambda x: ps.cast(x, ps.float32))
+    return ds.batch(16).repeat(), work.step(0.01)
+
+
+@healthy
+def prefetch_of_two(tmp):
+    ds = R(N).map(work.sleeper(0.003)).batch(2).prefetch(2)
+    return ds, work.step(0.01)
+
+
+@healthy
+def nothing_ahead_of_nothing(tmp):
+    return R(N).map(lambda x: x + 1).batch(64).prefetch(0), work.step(0.01)
+
+
+@healthy
+def cached(tmp):
+    ds = R(100).map(work.native_work(3_000)).cache().repeat().batch(8)
+    return ds, work.step(0.005)
+
+
+@healthy
+def repeated_but_cheap(tmp):
+    return R(1000).map(lambda x: x + 1).repeat().batch(64), work.step(0.002)
+
+
+@healthy
+def filter_first(tmp):
+    ds = R(N).filter(lambda x: x % 10 == 0).map(work.native_work(3_000))
+    return ds.batch(4), None
+
+
+@healthy
+def filter_that_reads_what_was_made(tmp):
+    def costly(x):
+        time.sleep(0.001)
+        return np.float32(1), x
+
+    ds = R(N).map(costly).filter(lambda y, x: y > 0).batch(4)
+    return ds, work.step(0.02)
+
+
+@healthy
+def all_outputs_are_read(tmp):
+    def both(x):
+        time.sleep(0.001)
+        return x, np.float64(2)
+
+    ds = R(N).map(both).map(lambda x, y: x + y).batch(4)
+    return ds, work.step(0.02)
+
+
+@healthy
+def zip_of_two_that_are_read(tmp):
+    ds = ps.Dataset.zip(R(N), R(N).map(lambda x: x * 2)).map(lambda a, b: a + b)
+    return ds.batch(64), work.step(0.005)
+
+
+@healthy
+def padding_with_a_slow_step(tmp):
+    rows = [np.zeros(i % 50 + 1, np.float32) for i in range(500)]
+    ds = ps.Dataset.from_list(rows).repeat().padded_batch(16)
+    return ds, work.step(0.005)
+
+
+@healthy
+def small_batches_with_a_slow_step(tmp):
+    return R(N).map(lambda x: x + 1).batch(2), work.step(0.003)
+
+
+@healthy
+def a_fast_copy(tmp):
+    ds = R(N).map(lambda x: x + 1).batch(32)
+    return ds.prefetch_to_device(lambda b: b), work.step(0.01)
+
+
+@healthy
+def a_copy_that_overlaps(tmp):
+    def put(batch):
+        time.sleep(0.004)
+        return batch
+
+    return R(N).batch(32).prefetch_to_device(put), work.step(0.015)
+
+
+@healthy
+def stragglers_with_room(tmp):
+    def sometimes(x):
+        time.sleep(0.05 if x % 40 == 0 else 0.002)
+        return x
+
+    return R(N).map(sometimes).batch(4), work.step(0.02)
+
+
+@healthy
+def a_small_budget_that_is_enough(tmp):
+    ds = R(N).map(lambda x: x + 1).batch(64)
+    ds = ds.with_options(ps.Options(memory_budget=4_000_000))
+    return ds, work.step(0.005)
+
+
+@healthy
+def a_waiting_map_that_keeps_up(tmp):
+    return R(N).map(work.sleeper(0.01)).batch(8), work.step(0.03)
+
+
+@healthy
+def a_service_that_is_fast_enough(tmp):
+    return R(N).map(work.limited(4, 0.002)).batch(4), work.step(0.02)
+
+
+@healthy
+def records(tmp):
+    path = os.path.join(tmp, "r.tfrecord")
+    if not os.path.exists(path):
+        with ps.io.TFRecordWriter(path) as writer:
+            for i in range(500):
+                writer.write(bytes(1000) + bytes([i % 256]))
+    return ps.Dataset.tfrecord(path).repeat().batch(32), work.step(0.005)
+
+
+@healthy
+def compressed_records_that_keep_up(tmp):
+    path = os.path.join(tmp, "r.gz")
+    if not os.path.exists(path):
+        with ps.io.TFRecordWriter(path, compression="GZIP") as writer:
+            for i in range(500):
+                writer.write(bytes(1000) + bytes([i % 256]))
+    ds = ps.Dataset.tfrecord(path, compression="GZIP").repeat().batch(32)
+    return ds, work.step(0.01)
+
+
+@healthy
+def small_files_that_keep_up(tmp):
+    for i in range(100):
+        path = os.path.join(tmp, f"{i}.txt")
+        if not os.path.exists(path):
+            with open(path, "w") as file:
+                file.write("a line\n")
+    ds = ps.Dataset.list_files(os.path.join(tmp, "*.txt"))
+    ds = ds.map(lambda p: ps.io.read_file(p)).repeat().batch(8)
+    return ds, work.step(0.02)
+
+
+@healthy
+def an_interleave(tmp):
+    ds = R(1000).interleave(lambda i: R(100)).batch(64)
+    return ds, work.step(0.02)
+
+
+@healthy
+def a_branchy_function_that_keeps_up(tmp):
+    def clip(x):
+        return x * 2 if x > 5 else x
+
+    return R(N).map(clip).batch(32), work.step(0.01)
+
+
+@healthy
+def in_memory_slices(tmp):
+    data = np.zeros((1000, 100), np.float32)
+    ds = ps.Dataset.from_tensor_slices(data).shuffle(ps.GLOBAL).repeat()
+    return ds.map(lambda x: x / 255).batch(32), work.step(0.002)
+
+
+@healthy
+def scan_that_keeps_up(tmp):
+    ds = R(N).scan(np.int64(0), lambda s, x: (s + x, s)).batch(32)
+    return ds, work.step(0.01)
+
+
+@healthy
+def two_native_stages_saturate(tmp):
+    ds = R(N).map(work.native_work(2_000))
+    return ds.map(lambda y: np.sqrt(np.abs(y)) * 2).batch(16), None
+
+
+@healthy
+def unordered_stragglers(tmp):
+    def sometimes(x):
+        time.sleep(0.1 if x % 40 == 0 else 0.002)
+        return x
+
+    ds = R(N).map(sometimes, deterministic=False).batch(4)
+    return ds, work.step(0.02)

@@ -1,0 +1,413 @@
+"""Pipelines with a known fault: code, stage, and how to build them.
+
+Each entry is (codes that are right as the first finding, stages that are right,
+builder). A builder gives the dataset, and a consumer or None.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import penstock as ps
+
+from . import work
+
+R = ps.Dataset.range
+N = 10_000_000
+FAULTY: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., Any]]] = {}
+
+
+def fault(codes: str, stages: str):
+    def add(build):
+        FAULTY[build.__name__] = tuple(codes.split()), tuple(stages.split()), build
+        return build
+
+    return add
+
+
+# --- explicit numbers -----------------------------------------------------------
+
+
+@fault("serial-stage", "map#1")
+def serial_sleep(tmp):
+    return R(N).map(work.sleeper(0.003), num_parallel_calls=1).batch(4), None
+
+
+@fault("serial-stage", "map#1")
+def serial_burn(tmp):
+    ds = R(N).map(work.burner(0.003), num_parallel_calls=1, executor="process")
+    return ds.batch(4), None
+
+
+@fault("serial-stage", "map#2:decode")
+def serial_among_decoys(tmp):
+    ds = R(N).map(lambda x: x + 1, num_parallel_calls=1)
+    ds = ds.map(work.sleeper(0.004), num_parallel_calls=1, name="decode")
+    return ds.map(lambda x: x * 2).batch(2), work.step(0.001)
+
+
+@fault("serial-stage", "filter#1")
+def serial_filter(tmp):
+    def keeps(x):
+        time.sleep(0.002)
+        return True
+
+    return R(N).filter(keeps, num_parallel_calls=1), None
+
+
+@fault("parallelism-capped", "map#1")
+def capped_sleep(tmp):
+    return R(N).map(work.sleeper(0.01), num_parallel_calls=4).batch(8), None
+
+
+@fault("parallelism-capped", "map#1")
+def capped_at_two_with_a_step(tmp):
+    ds = R(N).map(work.sleeper(0.01), num_parallel_calls=2)
+    return ds.batch(2), work.step(0.002)
+
+
+@fault("parallelism-capped", "map#2")
+def capped_behind_another(tmp):
+    ds = R(N).map(work.sleeper(0.001), num_parallel_calls=8)
+    return ds.map(work.sleeper(0.02), num_parallel_calls=6).batch(4), None
+
+
+@fault("parallelism-capped", "interleave#1")
+def capped_cycle(tmp):
+    def slow(i):
+        def part():
+            while True:
+                time.sleep(0.004)
+                yield np.int64(0)
+
+        return ps.Dataset.from_generator(part)
+
+    return R(64).interleave(slow, cycle_length=2).batch(4), None
+
+
+# --- sources ----------------------------------------------------------------------
+
+
+@fault("serial-source", "from_generator#0")
+def generator_that_sleeps(tmp):
+    def part():
+        while True:
+            time.sleep(0.003)
+            yield np.float32(1)
+
+    return ps.Dataset.from_generator(part).map(lambda x: x * 2).batch(4), None
+
+
+@fault("serial-source", "from_generator#0")
+def generator_that_burns(tmp):
+    def part():
+        while True:
+            work.burn(0.002)
+            yield np.float32(1)
+
+    return ps.Dataset.from_generator(part).batch(4), None
+
+
+@fault("serial-source", "from_generator#0")
+def generator_before_a_costly_map(tmp):
+    def part():
+        while True:
+            time.sleep(0.004)
+            yield np.arange(100, dtype=np.float32)
+
+    ds = ps.Dataset.from_generator(part).map(work.sleeper(0.002)).shuffle(16)
+    return ds.batch(4), work.step(0.002)
+
+
+@fault("compression", "tfrecord#0 tfrecord#1 tfrecord#1.tfrecord#0")
+def gzip_records(tmp):
+    path = os.path.join(tmp, "r.gz")
+    if not os.path.exists(path):
+        rng = np.random.default_rng(0)
+        with ps.io.TFRecordWriter(path, compression="GZIP") as writer:
+            for _ in range(600):
+                writer.write(bytes(rng.integers(0, 40, 20_000, np.uint8)))
+    ds = ps.Dataset.tfrecord(path, compression="GZIP").repeat()
+    return ds.batch(16), None
+
+
+@fault("small-files", "map#1 interleave#1 interleave#1.text_lines#0 text_lines#0")
+def tiny_text_files(tmp):
+    for i in range(400):
+        path = os.path.join(tmp, f"{i}.txt")
+        if not os.path.exists(path):
+            with open(path, "w") as file:
+                file.write("a line\n")
+    ds = ps.Dataset.list_files(os.path.join(tmp, "*.txt"))
+    return ds.map(lambda p: ps.io.read_file(p)).batch(32), None
+
+
+# --- Python -------------------------------------------------------------------------
+
+
+@fault("python-gil", "map#1")
+def gil_forced_threads(tmp):
+    return R(N).map(work.burner(0.002), executor="thread").batch(4), None
+
+
+@fault("python-gil", "map#1")
+def gil_by_a_shared_list(tmp):
+    return R(N).map(work.chained_burner(0.003)).batch(4), None
+
+
+@fault("python-gil", "map#2")
+def gil_behind_a_native_map(tmp):
+    ds = R(N).map(lambda x: x * 3).map(work.chained_burner(0.001))
+    return ds.batch(8), work.step(0.001)
+
+
+@fault("python-gil", "map#1:tokenize")
+def gil_that_does_not_pickle(tmp):
+    lock = threading.Lock()
+
+    def tokenize(x):
+        work.burn(0.002)
+        return x if lock else None
+
+    return R(N).map(tokenize, name="tokenize").batch(4), None
+
+
+@fault("python-overhead", "map#1")
+def tiny_calls(tmp):
+    return R(N).map(lambda x: int(x) + 1, executor="thread").batch(256), None
+
+
+@fault("python-overhead", "map#1")
+def tiny_calls_with_a_dict(tmp):
+    table = {0: 1}
+    return R(N).map(lambda x: table.get(int(x), 0)).batch(512), None
+
+
+@fault("python-overhead", "filter#1")
+def tiny_predicate(tmp):
+    return R(N).filter(lambda x: int(x) % 2 == 0, executor="thread").batch(128), None
+
+
+@fault("process-overhead", "map#1")
+def tiny_calls_in_processes(tmp):
+    return R(N).map(lambda x: int(x) + 1, executor="process").batch(64), None
+
+
+@fault("process-overhead", "map#2")
+def large_elements_in_processes(tmp):
+    data = np.zeros((64, 200_000), np.float32)
+    ds = ps.Dataset.from_tensor_slices(data).repeat()
+    return ds.map(lambda x: x[::2], executor="process").batch(8), None
+
+
+@fault("trace-refused", "map#1")
+def a_branch_keeps_it_from_being_native(tmp):
+    def clip(x):
+        y = np.sin(np.arange(3000, dtype=np.float32) * 0.001 + x)
+        for _ in range(6):
+            y = np.sqrt(np.abs(y)) + np.sin(y)
+        if x > 5:
+            return y * 2
+        return y
+
+    return R(N).map(clip).batch(8), None
+
+
+# --- waiting, order, memory ---------------------------------------------------------
+
+
+@fault("io-latency", "map#1")
+def a_service_that_answers_eight(tmp):
+    return R(N).map(work.limited(8, 0.005)).batch(8), None
+
+
+@fault("io-latency", "map#1:fetch")
+def a_service_behind_a_step(tmp):
+    ds = R(N).map(work.limited(4, 0.01), name="fetch").batch(4)
+    return ds, work.step(0.002)
+
+
+@fault("io-bandwidth", "map#1")
+def a_network_of_bytes(tmp):
+    return R(N).map(work.limited(4, 0.01, size=400_000)).batch(2), None
+
+
+@fault("head-of-line", "map#1")
+def stragglers(tmp):
+    def sometimes(x):
+        time.sleep(0.4 if x % 40 == 0 else 0.005)
+        return x
+
+    ds = R(N).map(sometimes, num_parallel_calls=8)
+    return ds.prefetch(2), None
+
+
+@fault("memory-budget", "map#1")
+def no_room_for_results(tmp):
+    def large(x):
+        time.sleep(0.01)
+        return np.zeros(300_000, np.uint8)
+
+    ds = R(N).map(large)
+    return ds.with_options(ps.Options(memory_budget=1_000_000)), None
+
+
+@fault("no-prefetch", "prefetch#2")
+def nothing_ahead(tmp):
+    return R(N).map(work.sleeper(0.005)).prefetch(0), work.step(0.005)
+
+
+@fault("no-prefetch", "prefetch#3")
+def nothing_ahead_of_batches(tmp):
+    ds = R(N).map(work.native_work(4_000)).batch(16).prefetch(0)
+    return ds, work.step(0.01)
+
+
+# --- repeated, late, unused ---------------------------------------------------------
+
+
+@fault("cache-missing", "map#1")
+def the_same_every_epoch(tmp):
+    return R(200).map(work.native_work(6_000)).repeat().batch(8), None
+
+
+@fault("cache-missing", "map#1")
+def the_same_before_a_shuffle(tmp):
+    def slow(x):
+        time.sleep(0.02)
+        return x
+
+    ds = R(100).map(slow).shuffle(100).repeat().batch(4)
+    return ds, None
+
+
+@fault("late-filter", "filter#2 map#1")
+def filter_behind_a_costly_map(tmp):
+    def costly(x):
+        time.sleep(0.01)
+        return np.float32(1), x
+
+    ds = R(N).map(costly, num_parallel_calls=8)
+    return ds.filter(lambda y, x: x % 10 == 0), None
+
+
+@fault("unused-result", "map#1")
+def an_output_that_nothing_reads(tmp):
+    def both(x):
+        y = work.burn(0.002)
+        return x, np.float64(y)
+
+    ds = R(N).map(both)
+    return ds.map(lambda x, y: x).batch(4), None
+
+
+@fault("unused-result", "zip#2[1].map#1")
+def a_branch_that_nothing_reads(tmp):
+    other = R(N).map(work.sleeper(0.01))
+    ds = ps.Dataset.zip(R(N), other).map(lambda a, b: a)
+    return ds.batch(4), None
+
+
+# --- batches, devices, machine ------------------------------------------------------
+
+
+@fault("batch-copy", "padded_batch#1 padded_batch#2")
+def mostly_padding(tmp):
+    rng = np.random.default_rng(1)
+    long = [np.zeros(200_000 if i % 32 == 0 else 100, np.float32) for i in range(128)]
+    rng.shuffle(long)
+    return ps.Dataset.from_list(long).repeat().padded_batch(32), None
+
+
+@fault("batch-size", "batch#1")
+def batches_of_one(tmp):
+    ds = R(N).batch(1).map(lambda x: np.sum(np.asarray(x)).item(), executor="thread")
+    return ds, None
+
+
+@fault("transfer", "prefetch_to_device#3")
+def a_slow_copy(tmp):
+    def put(batch):
+        time.sleep(0.02)
+        return batch
+
+    ds = R(N).map(lambda x: x + 1).batch(32)
+    return ds.prefetch_to_device(put), work.step(0.002)
+
+
+@fault("python-gil noisy-neighbour", "map#1")
+def training_beside_a_gil_map(tmp):
+    def train(batch):
+        work.burn(0.004)
+
+    # The step computes in Python; map and step take turns.
+    return R(N).map(work.chained_burner(0.001)).batch(4), train
+
+
+@fault("noisy-neighbour", "map#1")
+def training_on_the_same_cores(tmp):
+    weights = np.ones((300, 300), np.float32)
+
+    def train(batch):
+        end = time.thread_time() + 0.01
+        while time.thread_time() < end:
+            np.dot(weights, weights)
+
+    ds = R(N).map(work.native_work(4_000)).batch(2)
+    return ds, train
+
+
+@fault("oversubscribed", "map#1")
+def more_workers_than_cores(tmp):
+    ds = R(N).map(
+        work.burner(0.003), num_parallel_calls=4 * os.cpu_count(), executor="process"
+    )
+    return ds.batch(4), None
+
+
+@fault("oversized-decode", "map#1:decode map#2:decode")
+def large_pictures_shrunk_later(tmp):
+    y, x = np.mgrid[0:1200, 0:1600]
+    picture = np.stack([x % 256, y % 256, (x + y) % 256], -1).astype(np.uint8)
+    data = ps.image.encode_jpeg(picture)
+    ds = ps.Dataset.from_list([data] * 64)
+    ds = ds.map(lambda b: ps.image.decode_jpeg(b, channels=3), name="decode")
+    ds = ds.map(lambda i: ps.image.resize(i, (64, 64)))
+    return ds.batch(4), None
+
+
+# --- quality and memory: beside any bound ---------------------------------------------
+
+
+@fault("shuffle-window", "shuffle#1")
+def a_window_of_ten(tmp):
+    labels = np.repeat(np.arange(10), 10_000)
+    return ps.Dataset.from_tensor_slices(labels).shuffle(10).batch(32), None
+
+
+@fault("shuffle-window", "shuffle#1")
+def a_window_of_ten_with_a_slow_consumer(tmp):
+    labels = np.repeat(np.arange(10), 10_000)
+    ds = ps.Dataset.from_tensor_slices(labels).shuffle(16).batch(32)
+    return ds, work.step(0.005)
+
+
+@fault("early-inflate", "map#1 shuffle#3")
+def floats_before_a_shuffle(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
+    ds = ds.filter(lambda x: x[0] >= 0)
+    return ds.shuffle(500).batch(16).repeat(), work.step(0.01)
+
+
+@fault("early-inflate", "map#1 cache#2")
+def floats_before_a_cache(tmp):
+    data = np.zeros((500, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
+    return ds.cache().batch(16).repeat(), work.step(0.01)
+

@@ -1,0 +1,241 @@
+"""The doctor: right on planted faults, quiet on healthy pipelines, and honest.
+
+A subset of the suite that holds on a busy machine: faults and truths are of
+sleeping or waiting, or far beyond what other load can do.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+from . import work
+from .healthy import HEALTHY
+from .planted import FAULTY
+from .suite import examine
+
+R = ps.Dataset.range
+N = 10_000_000
+
+PLANTED = [
+    "serial_sleep",
+    "serial_among_decoys",
+    "capped_sleep",
+    "generator_that_sleeps",
+    "gil_by_a_shared_list",
+    "a_service_behind_a_step",
+    "nothing_ahead",
+    "filter_behind_a_costly_map",
+    "a_branch_that_nothing_reads",
+    "a_slow_copy",
+    "a_window_of_ten_with_a_slow_consumer",
+    "floats_before_a_shuffle",
+]
+QUIET = [
+    "native_with_a_slow_step",
+    "serial_but_fast_enough",
+    "serial_but_cheap",
+    "range_in_batches",
+    "floats_behind_a_shuffle",
+    "cached",
+    "a_copy_that_overlaps",
+]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found_first(name):
+    codes, stages, build = FAULTY[name]
+    report = examine(build, 1.2)
+    assert report.findings, report
+    first = report.findings[0]
+    assert first.code in codes and str(first.stage) in stages, report
+    assert not report.healthy
+    assert report.bound in report.verdict
+    assert first.evidence and first.fix
+    assert first.code in ("shuffle-window", "early-inflate") or (
+        first.predicted_speedup > 1.1
+    )
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_a_healthy_pipeline_gets_no_warning(name):
+    report = examine(HEALTHY[name], 1.2)
+    # Other load on the machine may be what is said of it.
+    said = {f.code for f in report.findings} - {"cpu-saturated", "unstable"}
+    assert not said, report
+    assert report.healthy or "unstable" in report.findings[0].code
+
+
+# --- figures against injected truths ------------------------------------------------
+
+
+def test_a_stage_that_sleeps_is_measured():
+    ds = R(N).map(work.sleeper(0.02), num_parallel_calls=2)
+    report = ps.doctor(ds, seconds=1.0)
+    row = report.stage("map#1")
+    assert 0.02 <= row.service_us / 1e6 < 0.05
+    assert row.cpu_us < 0.3 * row.service_us
+    assert 1.6 < row.parallelism_mean <= 2.2
+    assert row.width == 2 or row.parallelism_max == 2
+
+
+def test_a_stage_that_burns_is_measured():
+    ds = R(N).map(work.chained_burner(0.01), num_parallel_calls=1)
+    row = ps.doctor(ds, seconds=1.0).stage("map#1")
+    assert 0.009 < row.cpu_us / 1e6 < 0.015
+
+
+def test_a_consumer_that_waits_is_measured():
+    report = ps.doctor(R(N).batch(4), seconds=0.6, consumer=work.step(0.01))
+    assert report.bound == "consumer"
+    assert 0.01e6 <= report.consumer["think_us"] < 0.04e6
+    assert report.consumer["given"]
+
+
+def test_worker_processes_tell_the_time_in_the_function():
+    ds = R(N).map(work.sleeper(0.01), executor="process", num_parallel_calls=1)
+    it = iter(ds)
+    for _ in range(20):
+        next(it)
+    python = it.stats().python[0]
+    it.close()
+    assert 0.01 <= python.work_ns / 1e9 / python.calls < 0.05
+    assert python.worker_cpu_ns < python.work_ns
+
+
+def test_files_are_counted(tmp_path):
+    for i in range(8):
+        (tmp_path / f"{i}.bin").write_bytes(bytes(1000))
+    ds = ps.Dataset.list_files(str(tmp_path / "*.bin"))
+    it = iter(ds.map(lambda p: ps.io.read_file(p), executor="native"))
+    list(it)
+    row = it.stats().stage("map#1")
+    it.close()
+    assert row["opens"] == 8
+    assert row["read_bytes"] == 8000
+    assert row["open_ns"] > 0
+
+
+def test_inflating_is_counted(tmp_path):
+    path = str(tmp_path / "r.gz")
+    with ps.io.TFRecordWriter(path, compression="GZIP") as writer:
+        for _ in range(50):
+            writer.write(bytes(10_000))
+    it = iter(ps.Dataset.tfrecord(path, compression="GZIP"))
+    list(it)
+    assert sum(row["inflate_ns"] for row in it.stats().stages) > 0
+    it.close()
+
+
+# --- the interface --------------------------------------------------------------------
+
+
+def test_a_report_goes_through_json_and_prints():
+    report = ps.doctor(R(N).map(work.sleeper(0.01), num_parallel_calls=1), seconds=0.6)
+    again = ps.Report.from_json(report.to_json())
+    assert again == report
+    values = json.loads(report.to_json())
+    assert values["graph"]["output"] == "map#1"
+    assert [s["label"] for s in values["stages"]] == ["range#0", "map#1"]
+    assert report.verdict in str(report)
+    assert "map#1" in report._repr_html_()
+    assert report.stage("map#1").limiting
+
+
+def test_the_iterations_of_the_dataset_are_not_counted():
+    ds = R(100).shuffle(100, seed=3)
+    twin = R(100).shuffle(100, seed=3)
+    ps.doctor(ds, seconds=0.3)
+    assert [int(x) for x in ds] == [int(x) for x in twin]
+
+
+def test_data_that_ends_is_begun_again():
+    report = ps.doctor(R(5).map(work.sleeper(0.005)), seconds=0.6)
+    assert report.elements > 20
+
+
+def test_an_empty_dataset_is_no_fault():
+    report = ps.doctor(R(0), seconds=0.3)
+    assert report.healthy and report.throughput == 0
+
+
+def test_a_running_iterator_is_looked_at_and_goes_on():
+    it = iter(R(N).map(work.sleeper(0.003), num_parallel_calls=1))
+    stop = threading.Event()
+    taken = []
+
+    def train():
+        while not stop.is_set():
+            taken.append(next(it))
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    report = it.doctor(seconds=0.8)
+    before = len(taken)
+    time.sleep(0.2)
+    stop.set()
+    thread.join()
+    it.close()
+    assert report.findings[0].code == "serial-stage"
+    assert str(report.findings[0].stage) == "map#1"
+    assert len(taken) > before > 0
+    assert [int(x) for x in taken] == list(range(len(taken)))
+
+
+def test_the_fix_is_verified():
+    ds = R(N).map(work.sleeper(0.02), num_parallel_calls=1)
+    report = ps.doctor(ds, seconds=0.8, verify=True)
+    first = report.findings[0]
+    assert first.code == "serial-stage"
+    assert first.verified_speedup > 4
+
+
+def test_hot_lines_of_the_function_are_shown():
+    report = examine(FAULTY["gil_by_a_shared_list"][2], 1.2)
+    lines = report.hot_lines["map#1"]
+    assert any("burn" in line["text"] for line in lines)
+    assert any("hot line" in e.what for e in report.findings[0].evidence)
+
+
+def test_a_branch_is_named_as_it_prints():
+    report = examine(FAULTY["a_branch_that_nothing_reads"][2], 1.0)
+    stage = report.findings[0].stage
+    assert (stage.op, stage.index, str(stage)) == ("map", 1, "zip#2[1].map#1")
+
+
+def test_what_if_predicts_and_checks_its_arguments():
+    ds = R(N).map(work.sleeper(0.01), num_parallel_calls=2, name="fetch")
+    report = ps.doctor(ds, seconds=0.6)
+    answer = ps.what_if(report, {"map#1": {"num_parallel_calls": 6}})
+    assert 2.4 < answer.speedup < 3.6
+    assert answer.throughput == pytest.approx(
+        report.predicted_throughput * answer.speedup, rel=0.01
+    )
+    assert ps.what_if(report, {"fetch": {"cache": True}}).speedup > 10
+    with pytest.raises(ps.InvalidArgumentError, match="there is no stage 'map#7'"):
+        ps.what_if(report, {"map#7": {"cache": True}})
+    with pytest.raises(ps.InvalidArgumentError, match="'width' is not one of"):
+        ps.what_if(report, {"map#1": {"width": 3}})
+
+
+def test_arguments_are_checked():
+    with pytest.raises(TypeError, match="doctor: ds must be a Dataset, got list"):
+        ps.doctor([1, 2])
+    with pytest.raises(ValueError, match="doctor: seconds must be > 0"):
+        ps.doctor(R(3), seconds=0)
+
+
+def test_errors_of_elements_do_not_end_it():
+    def sometimes(x):
+        if x % 10 == 3:
+            raise ValueError("bad element")
+        return np.int64(x)
+
+    report = ps.doctor(R(1000).map(sometimes), seconds=0.4)
+    assert report.elements > 0

@@ -1,0 +1,91 @@
+"""Injected truths: functions that burn, sleep or wait a known time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import penstock as ps
+
+
+def burn(seconds: float) -> float:
+    """Holds the GIL and a core."""
+    end = time.thread_time() + seconds
+    x = 0.0
+    while time.thread_time() < end:
+        for i in range(50):
+            x += i * 0.5
+    return x
+
+
+def burner(seconds: float):
+    """A function that burns; it keeps to itself, so it may move to processes."""
+
+    def burns(x):
+        burn(seconds)
+        return x
+
+    return burns
+
+
+def chained_burner(seconds: float):
+    """A function that burns and shares a list with others: it stays in threads."""
+    shared: list[int] = []
+
+    def burns_and_counts(x):
+        burn(seconds)
+        shared.append(1)
+        return x
+
+    return burns_and_counts
+
+
+def sleeper(seconds: float):
+    def sleeps(x):
+        time.sleep(seconds)
+        return x
+
+    return sleeps
+
+
+def native_work(size: int):
+    """Computes natively on all cores; tens of microseconds and more."""
+    weights = np.linspace(0.1, 1.0, size).astype(np.float32)
+
+    def computes(x):
+        y = ps.cast(x, ps.float32) * weights
+        for _ in range(6):
+            y = np.sin(y) + np.sqrt(np.abs(y))
+        return y
+
+    return computes
+
+
+def step(seconds: float):
+    """A training step on a device: the host only waits."""
+
+    def waits(batch):
+        time.sleep(seconds)
+
+    return waits
+
+
+def limited(calls: int, seconds: float, size: int = 0):
+    """A service that answers at most `calls` at once."""
+    gate = threading.Semaphore(calls)
+
+    def asks(x):
+        with gate:
+            time.sleep(seconds)
+        return np.zeros(size, np.uint8) if size else x
+
+    return asks
+
+
+def endless(make):
+    def generate():
+        while True:
+            yield make()
+
+    return generate
