@@ -197,6 +197,7 @@ class Observation:
         end = window_end
         window = _Mark(self)
         this_pass = 0
+        taken = 0
         next_of = iter(it).__next__
         consumer = self.consumer
         clock = time.perf_counter
@@ -243,7 +244,8 @@ class Observation:
                     continue
                 except Exception:
                     self.errors += 1
-                    if self.errors > _MOST_ERRORS and self.errors > 10 * count:
+                    this_pass += 1
+                    if self.errors > _MOST_ERRORS and self.errors > 10 * taken:
                         raise
                     wait += clock() - t0
                     continue
@@ -256,6 +258,7 @@ class Observation:
                     if len(self.steps) < _MOST_STEPS:
                         self.steps.append(clock() - t1)
                 count += 1
+                taken += 1
                 this_pass += 1
                 think += clock() - t1
             if watching:
@@ -334,7 +337,7 @@ class Observation:
         if not 200e-6 <= usual <= 0.3:
             return
         time.sleep(0.02)  # what was under way ends
-        times = []
+        times: list[float] = []
         cpu = time.thread_time()
         until = time.perf_counter() + 0.5
         while len(times) < 3 or (time.perf_counter() < until and len(times) < 15):

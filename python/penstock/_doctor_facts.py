@@ -139,7 +139,7 @@ def spec_bytes(spec: Any) -> float:
         shape = spec.shape
         if shape is None or any(d is None for d in shape) or spec.dtype == string:
             return 0.0
-        return float(size) * float(np.prod(shape, dtype=np.float64))
+        return float(size) * float(np.prod([d or 0 for d in shape]))
     if isinstance(spec, dict):
         spec = tuple(spec.values())
     if isinstance(spec, tuple):
@@ -322,7 +322,7 @@ def _add_moves(plan: Plan, explained: str) -> None:
     """Stages that the planner runs behind a shuffle in front of which they
     were written."""
     lines = explained.partition("plan:\n")[2].splitlines()
-    place = {}
+    place: dict[str, int] = {}
     for n, line in enumerate(lines):
         for label in re.findall(r"[\w.\[\]]+#\d+(?::[^\s\]]+)?", line):
             place.setdefault(label, n)

@@ -106,6 +106,11 @@ Model::Model(const Facts& facts) : facts_(facts) {
                       : 0;
       if (gil_bound_) need.wait = 0;
       if (need.wait == 0 && !gil_bound_ && rest > 0) need.compute += rest;
+    } else if (!s.user_code || s.executor == "native") {
+      // Only files make native code wait; else it was kept from its core.
+      const double io = (s.read_s + s.open_s) / out;
+      need.wait = std::clamp(io, 0.0, std::max(0.0, lane - cpu));
+      need.compute = std::max(cpu, (lane - need.wait) * stretch);
     } else if (s.cpu_s > 0.4 * s.busy_s) {
       need.compute = std::max(cpu, lane * stretch);
     } else {

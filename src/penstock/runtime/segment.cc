@@ -560,8 +560,7 @@ void SegmentPipe::complete(Work& work) {
   unshared_ns_ += elapsed;
   if (chain && chain->base_stage != nullptr) {
     StageStats& stats = chain->base_stage->stats;
-    // Positions were counted by the sequencer that gave them.
-    if (work.from_index) stats.elements += work.input_rows;
+    stats.elements += work.input_rows;
     ++stats.blocks;
     stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
     for (const IndexChain::Map& map : chain->maps) {

@@ -7,6 +7,8 @@ namespace {
 
 constexpr double kLeastGrowth = 3;
 constexpr double kLeastBytes = 1 << 10;
+// An index or a file name is no smaller form of what is made of it.
+constexpr double kLeastBefore = 64;
 
 bool holds(const StageFacts& s) {
   return (s.op == "shuffle" && s.window > 0) || s.op == "cache" ||
@@ -35,7 +37,7 @@ void early_inflate(const Model& model, Findings& out) {
       const int before = stage.inputs.front();
       const double in = stage_of(model, before).bytes_per_element();
       const double bytes = stage.bytes_per_element();
-      if (stage.op == "map" && in > 0 && bytes > kLeastBytes && bytes > kLeastGrowth * in) {
+      if (stage.op == "map" && in >= kLeastBefore && bytes > kLeastBytes && bytes > kLeastGrowth * in) {
         Finding f;
         f.code = "early-inflate";
         f.stage = at;
