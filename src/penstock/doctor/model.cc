@@ -62,9 +62,12 @@ Model::Model(const Facts& facts) : facts_(facts) {
   const bool by_turns = hold > 0.3 * wall && hold + consumer_hold > 0.7 * wall &&
                         hold + consumer_hold < 1.2 * wall &&
                         held_wait > 0.15 * hold;
+  // A call that is long is made to hand the GIL over on its way: spans overlap.
+  const bool in_spans = hold > 0.7 * wall && held_wait > 0.15 * hold &&
+                        thread_cpu > 0.12 * hold && thread_cpu < 1.15 * wall;
   const bool one_core = thread_cpu > 0.7 * wall && thread_cpu < 1.15 * wall &&
                         thread_busy > 1.5 * thread_cpu;
-  gil_bound_ = facts_.cores > 1 && side_by_side && (by_turns || one_core);
+  gil_bound_ = facts_.cores > 1 && side_by_side && (by_turns || one_core || in_spans);
 
   // More threads than cores compute (the consumer helps): each is stretched.
   double computing = facts_.consumer_cpu_s;
@@ -95,8 +98,9 @@ Model::Model(const Facts& facts) : facts_(facts) {
       }
     } else if (is_thread(s)) {
       // Waiting to run, be it for the GIL or a core, is no need of the call.
-      const bool turns = gil_bound_ && by_turns;
-      need.compute = turns ? std::max(cpu, s.gil_hold_s / out) : cpu;
+      const bool turns = gil_bound_ && (by_turns || in_spans);
+      const double held = s.gil_hold_s * std::min(1.0, wall / hold) / out;
+      need.compute = turns ? std::max(cpu, held) : cpu;
       need.gil = gil_bound_ ? need.compute : cpu;
       if (thread_cpu > 1.2 * wall) need.gil *= wall / thread_cpu;
       const double rest = lane - s.gil_wait_s / out - need.compute;
