@@ -55,7 +55,11 @@ class Browser:
             self.call("Browser.close")
         except Exception:
             self._process.kill()
-        self._process.wait(20)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         os.close(self._out)
         os.close(self._in)
         shutil.rmtree(self._profile, ignore_errors=True)
