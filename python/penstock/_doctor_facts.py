@@ -57,6 +57,8 @@ _KEEP_ORDER = {
     "ignore_errors",
     "parse_example",
 }
+# Inside nested datasets, where the graph is not at hand.
+_CALLS = {"from_generator", "from_indexable", "map", "filter", "scan", "flat_map"}
 _BATCHES = {"batch", "padded_batch", "ragged_batch"}
 # A refusal that a rewrite of a line removes; others are for Python to do.
 _FIXABLE = re.compile(
@@ -440,7 +442,7 @@ def add_nested(plan: Plan, labels: list[str]) -> None:
                     "cardinality": -2,
                     "source": number == 0,
                     "sequential": number == 0,
-                    "user_code": False,
+                    "user_code": op in _CALLS,
                     "parent": i,
                 }
                 plan.stages.append(Stage(facts, op, stage.label + "."))

@@ -102,7 +102,8 @@ Model::Model(const Facts& facts) : facts_(facts) {
       const double held = s.gil_hold_s * std::min(1.0, wall / hold) / out;
       need.compute = turns ? std::max(cpu, held) : cpu;
       need.gil = gil_bound_ ? need.compute : cpu;
-      if (thread_cpu > 1.2 * wall) need.gil *= wall / thread_cpu;
+      // More than one core: the GIL is free for a part of the time at least.
+      if (thread_cpu > 1.2 * wall) need.gil *= 0.5 * wall / thread_cpu;
       const double rest = lane - s.gil_wait_s / out - need.compute;
       const bool waits = s.blocking && cpu < 0.5 * lane && !gil_bound_;
       need.wait = waits || cpu < 0.3 * (lane - s.gil_wait_s / out)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "penstock/base/work_counters.h"
 #include "penstock/image/axis_weights.h"
 #include "penstock/image/color.h"
 #include "penstock/image/geometry.h"
@@ -309,6 +310,11 @@ StatusOr<Tensor> decode_and_transform(std::string_view contents,
   JpegReader& reader = JpegReader::local();
   const Closing closing{reader};
   PS_RETURN_IF_ERROR(reader.open(contents, options.decode, kName));
+  const JpegShape shape = reader.shape();
+  work_counters().decoded_pixels += shape.height * shape.width;
+  if (options.size) {
+    work_counters().resized_pixels += options.size->height * options.size->width;
+  }
   return transform_jpeg(reader, options);
 }
 
