@@ -84,9 +84,10 @@ PENSTOCK_BENCH(20, tfrecord) {
     if (size < 10'000) ds = ds.batch(1024);
     const Dataset one = ds.with_options({.cpu_budget = 1});
     const auto t = interleave(
-        table.quick() ? 3 : 9, {[&] { return time_of([&] { bare_loop(path); }); },
-                                [&] { return time_of([&] { drain(one); }); },
-                                [&] { return time_of([&] { drain(ds); }); }});
+        table.quick() ? 3 : 9,
+        {[&] { return time_of([&] { bare_loop(path); }); },
+         [&] { return time_of([&] { drain(one); }); },
+         [&] { return time_of([&] { drain(ds); }); }});
     const std::string name = absl::StrCat("tfrecord of ", size, " B");
     table.reference(name + ", bare loop", bytes / t[0].best(), "GB/s");
     table.reference(name + ", one core", bytes / t[1].best(), "GB/s");
@@ -146,7 +147,7 @@ PENSTOCK_BENCH(22, text) {
       absl::StrAppend(&lines, "{\"a\": ", i, ", \"b\": ", i * 0.25,
                       ", \"c\": \"name ", i,
                       "\", \"unused\": [1, 2, 3, 4, 5, 6], \"text\": \"",
-                      "some longer text that nobody asks for, as there is\"}\n");
+                      "some longer text that nobody asks for, as it is\"}\n");
     }
     for (const auto& [path, text] : {std::pair(csv, &rows), {json, &lines}}) {
       const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);

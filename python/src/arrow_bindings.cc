@@ -25,7 +25,8 @@ StatusOr<Element> joined(std::span<const Element> batches) {
 }
 
 /// Halves, so that the chain of concatenations stays shallow.
-Dataset concatenated(std::span<const Element> batches, const std::string& name) {
+Dataset concatenated(std::span<const Element> batches,
+                     const std::string& name) {
   if (batches.size() == 1) {
     return Dataset::from_tensor_slices(batches[0], name);
   }

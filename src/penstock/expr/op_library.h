@@ -7,12 +7,13 @@
 //     const op::Tensor x = call.arg(0);
 //     float* out = call.result_like<float>(0, x);
 //     const auto by = static_cast<float>(call.number("by", 1.0));
-//     for (std::int64_t i = 0; i < x.size(); ++i) out[i] = x.data<float>()[i] * by;
+//     const float* in = x.data<float>();
+//     for (std::int64_t i = 0; i < x.size(); ++i) out[i] = in[i] * by;
 //   }
 //   PENSTOCK_OP("mine.scale", op::same_as_first, scale);
 //
-// Python loads it with ps.load_op_library(path) and calls it, traced or not. This
-// header needs nothing else of Penstock: what passes between library and
+// Python loads it with ps.load_op_library(path) and calls it, traced or not.
+// This header needs nothing else of Penstock: what passes between library and
 // engine is plain C, so compilers and versions may differ. A kernel runs
 // without the GIL, on any thread, many at once, and must depend on nothing but
 // its arguments, parameters and random key. It may throw: the element is then
@@ -133,7 +134,9 @@ class Tensor {
   }
   template <class T>
   const T* data() const {
-    if (dtype() != dtype_of<T>()) throw Failure("an argument has another dtype");
+    if (dtype() != dtype_of<T>()) {
+      throw Failure("an argument has another dtype");
+    }
     return static_cast<const T*>(t_->data);
   }
   std::string_view str(std::int64_t i = 0) const {
