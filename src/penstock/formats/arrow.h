@@ -47,9 +47,9 @@ namespace penstock {
 
 /// Every record batch of a stream as a dict of columns; reads it to its end
 /// and releases it. An empty stream gives one batch without rows.
-/// InvalidArgument naming the column whose type has no tensor: lists of variable
-/// length, decimals, nested records, nulls in anything but floats (those become
-/// NaN).
+/// InvalidArgument naming the column whose type has no tensor: lists of
+/// variable length, decimals, nested records, nulls in anything but floats
+/// (those become NaN).
 StatusOr<std::vector<Element>> read_arrow_stream(ArrowArrayStream& stream);
 
 }  // namespace penstock
