@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _MOST_STEPS = 200_000  # durations of steps that are kept
 
 
 def doctor(
-    ds: Union[Dataset, DeviceDataset],
+    ds: Dataset | DeviceDataset,
     seconds: float = 5.0,
     consumer: Callable[[Any], Any] | None = None,
     verify: bool = False,
@@ -90,7 +90,7 @@ def examine(it: Iterator, seconds: float = 2.0) -> Report:
 
 
 def observe(
-    ds: Union[Dataset, DeviceDataset],
+    ds: Dataset | DeviceDataset,
     seconds: float,
     consumer: Callable[[Any], Any] | None,
 ) -> Observation:
@@ -174,7 +174,7 @@ class Observation:
 
     # --- running ----------------------------------------------------------------
 
-    def _start(self, ds: Union[Dataset, DeviceDataset]) -> tuple[Any, Iterator]:
+    def _start(self, ds: Dataset | DeviceDataset) -> tuple[Any, Iterator]:
         """A new iteration 0: what is iterated, and the engine's iterator."""
         if isinstance(ds, DeviceDataset):
             assert self.put is not None
@@ -184,7 +184,7 @@ class Observation:
         inner = Iterator(fresh(ds))
         return inner, inner
 
-    def run(self, ds: Union[Dataset, DeviceDataset], seconds: float) -> None:
+    def run(self, ds: Dataset | DeviceDataset, seconds: float) -> None:
         """Takes elements for `seconds`, the first part of them unwatched."""
         sampler = probe.Sampler(self.plan.codes)
         warm_s = min(1.0, 0.25 * seconds)
@@ -468,9 +468,7 @@ class Observation:
                     "name": row.name,
                     "description": row.description,
                     "branch": stage.branch,
-                    "inputs": [
-                        report.stages[k].label for k in stage.facts["inputs"]
-                    ],
+                    "inputs": [report.stages[k].label for k in stage.facts["inputs"]],
                 }
             )
         output = report.stages[facts["output"]].label if report.stages else ""

@@ -17,6 +17,7 @@ import numpy as np
 from penstock import _doctor_leaves as leaves
 from penstock import _penstock
 from penstock._dtypes import string
+from penstock._errors import Error
 from penstock._options import GLOBAL
 from penstock._purity import keeps_to_itself
 from penstock._spec import TensorSpec
@@ -279,7 +280,7 @@ def _stays(stage: Stage) -> str:
         from penstock._workers import pickle_function
 
         pickle_function(stage.facts["op"], stage.fn)
-    except Exception as error:
+    except Error as error:
         return str(error)
     return ""
 

@@ -42,9 +42,9 @@ def reads(fn: Any, is_dict: bool) -> set[Leaf] | None:
     if code is None:
         return None
     names = code.co_varnames[: code.co_argcount]
-    if any(isinstance(c, types.CodeType) for c in code.co_consts):
-        if code.co_cellvars:
-            return None
+    nested = any(isinstance(c, types.CodeType) for c in code.co_consts)
+    if nested and code.co_cellvars:
+        return None
     instructions = _plain(code)
     if not is_dict:
         found: set[Leaf] = set()
@@ -98,8 +98,10 @@ def passes(fn: Any, is_dict: bool) -> dict[Leaf, Leaf] | None:
             return (None if is_dict else names.index(i.argval)), ends - 1
         if i.opname == "BINARY_SUBSCR" and ends >= 3 and is_dict:
             load, key = instructions[ends - 3], instructions[ends - 2]
-            if load.opname == "LOAD_FAST" and load.argval in names and (
-                key.opname == "LOAD_CONST"
+            if (
+                load.opname == "LOAD_FAST"
+                and load.argval in names
+                and (key.opname == "LOAD_CONST")
             ):
                 return key.argval, ends - 3
         return None

@@ -171,9 +171,11 @@ def call_overhead() -> float:
         n = 20_000
         best = 1.0
         for _ in range(3):
-            with Dataset.range(n).map(
-                _nothing, num_parallel_calls=1, executor="thread"
-            ).iterator() as it:
+            with (
+                Dataset.range(n)
+                .map(_nothing, num_parallel_calls=1, executor="thread")
+                .iterator() as it
+            ):
                 for _ in it:
                     pass
                 python = it.stats().python[0]

@@ -87,8 +87,8 @@ def suggest(stage: Stage) -> str:
     try:
         _trace.compile_native(fn, kind, spec, None)
         return f".{op}(fn)  # it can run natively: leave executor out"
-    except (TraceRefused, Exception):
-        pass
+    except (TraceRefused, Exception):  # noqa: BLE001, S110
+        pass  # then by its source
     found = None
     if hasattr(fn, "__code__") and not fn.__code__.co_freevars:
         found = _expression(fn)
@@ -101,6 +101,6 @@ def suggest(stage: Stage) -> str:
         scope = {**fn.__globals__, "ps": ps, "np": np, "math": math}
         native = eval(text, scope)
         _trace.compile_native(native, kind, spec, None)
-    except (TraceRefused, Exception):
+    except (TraceRefused, Exception):  # noqa: BLE001
         return ""
     return f".{op}({text})"

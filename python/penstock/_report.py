@@ -54,7 +54,7 @@ class Fix(str):
     text: str
     code: str
 
-    def __new__(cls, text: str, code: str = "") -> Fix:
+    def __new__(cls, text: str, code: str = "") -> Fix:  # noqa: PYI034
         self = super().__new__(cls, f"{text}\n{code}" if code else text)
         self.text = text
         self.code = code
@@ -226,10 +226,8 @@ class Report:
 
     def _table(self) -> list[str]:
         width = max(5, *(len(s.label) for s in self.stages)) + 2
-        rows = [
-            f"  {'stage':{width}}{'elements/s':>12}{'us/element':>12}"
-            f"{'busy':>7}{'cpu':>6}{'limit/s':>12}"
-        ]
+        head = f"  {'stage':{width}}{'elements/s':>12}{'us/element':>12}"
+        rows = [f"{head}{'busy':>7}{'cpu':>6}{'limit/s':>12}"]
         for s in self.stages:
             limit = "" if s.ceiling is None else f"{s.ceiling:,.0f}"
             rows.append(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock
 from penstock._device import DeviceDataset
-from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._errors import ArgumentTypeError, Error, InvalidArgumentError
 from penstock._options import AUTOTUNE, Options
 from penstock._recipe import _map_datasets
 from penstock._report import Report
@@ -38,7 +38,7 @@ class WhatIf:
 
 
 def what_if(
-    ds_or_report: Union[Dataset, Report],
+    ds_or_report: Dataset | Report,
     changes: dict[str, dict[str, Any]],
     seconds: float = 2.0,
 ) -> WhatIf:
@@ -161,7 +161,7 @@ def _edit(change: dict[str, Any]) -> Callable[[Dataset, Dataset], Dataset] | Non
 
 
 def verify_findings(
-    ds: Union[Dataset, DeviceDataset],
+    ds: Dataset | DeviceDataset,
     report: Report,
     observation: Observation,
     seconds: float,
@@ -197,7 +197,10 @@ def verify_findings(
                         1, observation.plan.stages[change["stage"]].facts["batch_size"]
                     )
             else:
-                candidate = changed(ds, edits)
+                try:
+                    candidate = changed(ds, edits)
+                except Error:
+                    continue  # a function that does not pickle, for example
         if candidate is None:
             continue
         after = observe(candidate, seconds, consumer)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 import penstock as ps
 
 from . import work
@@ -410,4 +411,3 @@ def floats_before_a_cache(tmp):
     data = np.zeros((500, 3000), np.uint8)
     ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
     return ds.cache().batch(16).repeat(), work.step(0.01)
-

@@ -35,9 +35,7 @@ def main() -> int:
             continue
         report = examine(build, args.seconds, not args.no_verify)
         first = report.findings[0] if report.findings else None
-        ok = (
-            first is not None and first.code in codes and str(first.stage) in stages
-        )
+        ok = first is not None and first.code in codes and str(first.stage) in stages
         right += ok
         said = f"{first.code} at {first.stage}" if first else "nothing"
         gain = ""

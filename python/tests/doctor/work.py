@@ -6,6 +6,7 @@ import threading
 import time
 
 import numpy as np
+
 import penstock as ps
 
 
