@@ -170,6 +170,7 @@ from penstock.tf.math import (
     tan,
     tanh,
     truediv,
+    truncatediv,
 )
 
 newaxis = None
@@ -323,6 +324,7 @@ __all__ = [
     "train",
     "transpose",
     "truediv",
+    "truncatediv",
     "uint8",
     "uint16",
     "uint32",

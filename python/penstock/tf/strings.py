@@ -1,6 +1,7 @@
 """`tf.strings`: functions of strings, value by value.
 
-They run as Python: a function that uses them is not native.
+`length lower upper strip substr join split to_number` are native in a function
+that is traced; one that uses others runs as Python.
 
 >>> import penstock.tf as tf
 >>> tf.strings.upper(["ab", "c"]).numpy().tolist()
@@ -16,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from penstock import strings as engine
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
 from penstock.tf import _missing
+from penstock.tf._apply import eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._values import Bytes, convert_to_tensor, wrap
@@ -26,6 +29,7 @@ from penstock.tf._values import Bytes, convert_to_tensor, wrap
 
 def _each(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
     """`function` of every string; results as a tensor of `dtype`."""
+    eager_only("this function of strings", *inputs)
     values = [convert_to_tensor(x) for x in inputs]
     if all(not getattr(v, "shape", ()) for v in values):
         made = function(*[bytes(v) if isinstance(v, bytes) else v for v in values])
@@ -41,6 +45,11 @@ def _each(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
     for i in range(len(flat)):
         flat[i] = function(*[c[i] for c in columns])
     return wrap(out)
+
+
+def _traced(value: Any) -> Any:
+    """An operand of a native operation."""
+    return bytes(value) if isinstance(value, bytes) else value
 
 
 def _text(value: Any) -> bytes:
@@ -109,6 +118,7 @@ def format(
     return Bytes(made.encode())
 
 
+@traceable
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     """Strings of several tensors as one.
 
@@ -116,33 +126,47 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     >>> tf.strings.join(["a", "b"], separator="/").numpy()
     b'a/b'
     """
+    if is_traced(inputs):
+        return engine.join([_traced(x) for x in inputs], separator)
     between = _text(separator)
     return _each(lambda *parts: between.join(map(_text, parts)), object, *inputs)
 
 
+@traceable
 def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     """The number of bytes, or of characters with ``unit="UTF8_CHAR"``."""
+    if is_traced(input):
+        return engine.length(input, unit)
     if unit == "UTF8_CHAR":
         return _each(lambda s: len(s.decode("utf-8", "replace")), np.int32, input)
     return _each(len, np.int32, input)
 
 
+@traceable
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """In small letters."""
+    if is_traced(input) and not encoding:
+        return engine.lower(input)
     if encoding == "utf-8":
         return _each(lambda s: s.decode().lower().encode(), object, input)
     return _each(lambda s: s.lower(), object, input)
 
 
+@traceable
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """In capital letters."""
+    if is_traced(input) and not encoding:
+        return engine.upper(input)
     if encoding == "utf-8":
         return _each(lambda s: s.decode().upper().encode(), object, input)
     return _each(lambda s: s.upper(), object, input)
 
 
+@traceable
 def strip(input: Any, name: str | None = None) -> Any:
     """Without white space at both ends."""
+    if is_traced(input):
+        return engine.strip(input)
     return _each(lambda s: s.strip(), object, input)
 
 
@@ -222,6 +246,7 @@ def _split(input: Any, function: Callable[[bytes], list[bytes]]) -> Any:
     return RaggedTensor._of(Ragged(flat, (ends,)))
 
 
+@traceable
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: Any = None) -> Any:
     """The parts of a string between separators; ragged for several strings.
 
@@ -229,14 +254,20 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: Any = None) -> 
     >>> tf.strings.split("a b").numpy().tolist()
     [b'a', b'b']
     """
+    if is_traced(input) and maxsplit == -1:
+        return engine.split(input, sep or None)
     between = None if not sep else _text(convert_to_tensor(sep))
     return _split(input, lambda s: s.split(between, maxsplit))
 
 
+@traceable
 def substr(
     input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None
 ) -> Any:
     """`len` bytes from `pos`, which may count from the end."""
+
+    if is_traced(input, pos, len) and unit == "BYTE":
+        return engine.substr(_traced(input), pos, len)
 
     def part(s: bytes, start: Any, count: Any) -> bytes:
         at, size = int(start), int(count)
@@ -253,6 +284,7 @@ def substr(
     return _each(part, object, input, pos, len)
 
 
+@traceable
 def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Any:
     """Text as numbers.
 
@@ -261,6 +293,8 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> A
     array([1.5, 2. ], dtype=float32)
     """
     kind = numpy_dtype(out_type)
+    if is_traced(input):
+        return engine.to_number(input, kind)
 
     def number(s: bytes) -> Any:
         try:
