@@ -112,6 +112,8 @@ REFUSALS = {"InvalidArgumentError", "ValueError", "TypeError"}
 def difference(steps, ordered):
     """What differs, or None; and how many elements there were."""
     (head_a, a), (head_b, b) = (run(m, steps) for m in (tensorflow, penstock.tf))
+    if head_a[0] == "refused" and "MakeIterator" in head_a[2]:
+        return None, 0  # its own rewrites broke it
     if head_a[0] != head_b[0]:
         late = b[0] if head_a[0] == "refused" and b else None
         if late is not None and late[0] == "error" and late[1] in REFUSALS:

@@ -26,7 +26,7 @@ def cases(seed):
     vector = np.random.default_rng(seed).normal(size=chance.randint(1, 9)) * 3
     floats, whole = vector.astype(np.float32), (vector * 4).astype(np.int64)
     matrix = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32)
-    size = (chance.randint(1, 30), chance.randint(1, 30))
+    size = (chance.randint(8, 30), chance.randint(8, 30))
     method = chance.choice(
         ["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5"]
     )
