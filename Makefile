@@ -5,11 +5,11 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 export JOBS FUZZ_SECONDS
 
-.PHONY: help build wheel demo test bench soak compare doctor-suite fuzz lint format clean
+.PHONY: help build wheel demo test bench bench-peers soak compare doctor-suite fuzz lint format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 build:  ## build the library, Python module, tests, examples and benchmarks (build/release)
 	@tools/setup.sh build
@@ -46,6 +46,11 @@ doctor-suite:  ## all planted and healthy pipelines of the doctor: right first, 
 	@tools/setup.sh build
 	@tools/build.sh release _penstock
 	@cd python/tests && PYTHONPATH=$(CURDIR)/python $(CURDIR)/.venv/bin/python -m doctor.suite $(SUITE_ARGS)
+
+bench-peers:  ## Penstock beside tf.data, DataLoader, Grain, SPDL, DALI, mlx-data and Ray (docs/benchmarks/)
+	@tools/setup.sh build
+	@tools/build.sh release _penstock
+	@.venv/bin/python benchmarks/peers/run.py $(BENCH_ARGS)
 
 fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each
 	@tools/setup.sh build fuzz

@@ -1,7 +1,7 @@
 """Photos for examples: drawn, not downloaded.
 
-    python photos.py FOLDER [COUNT]     writes COUNT (400) JPEG files and
-                                        photos.tfrecord of the same
+python photos.py FOLDER [COUNT]     writes COUNT (400) JPEG files and
+                                    photos.tfrecord of the same
 """
 
 import pathlib
@@ -17,13 +17,19 @@ HEIGHT, WIDTH = 375, 500
 def draw(number):
     """A picture of the size and detail of a photograph, the same for a number."""
     rng = np.random.default_rng(number)
-    y, x = np.mgrid[0:HEIGHT, 0:WIDTH].astype(np.float32)
-    picture = np.zeros((HEIGHT, WIDTH, 3), np.float32)
-    for _ in range(12):  # waves of all directions and lengths
-        angle, length = rng.uniform(0, np.pi), rng.uniform(8, 200)
-        wave = np.sin((x * np.cos(angle) + y * np.sin(angle)) / length)
-        picture += wave[..., None] * rng.uniform(-30, 30, 3).astype(np.float32)
-    picture += 128 + rng.normal(0, 9, picture.shape).astype(np.float32)
+    y = np.arange(HEIGHT, dtype=np.float32)[:, None]
+    x = np.arange(WIDTH, dtype=np.float32)[:, None]
+    # Waves of all directions and lengths: sin(a + b) as two products.
+    angle, length = rng.uniform(0, np.pi, 12), rng.uniform(8, 200, 12)
+    a = (x * (np.cos(angle) / length)).astype(np.float32)
+    b = (y * (np.sin(angle) / length)).astype(np.float32)
+    columns = np.concatenate([np.sin(a), np.cos(a)], axis=1)
+    rows = np.concatenate([np.cos(b), np.sin(b)], axis=1)
+    picture = np.empty((HEIGHT, WIDTH, 3), np.float32)
+    for channel in range(3):
+        strength = np.tile(rng.uniform(-30, 30, 12).astype(np.float32), 2)
+        picture[..., channel] = (rows * strength) @ columns.T
+    picture += 112 + rng.integers(0, 32, picture.shape, np.uint8)  # grain
     return np.clip(picture, 0, 255).astype(np.uint8)
 
 
@@ -39,9 +45,7 @@ def make(folder, count=400):
     with ps.io.TFRecordWriter(str(path)) as writer:
         for number, jpeg in enumerate(ps.Dataset.range(count).map(encoded)):
             (folder / f"{number:05}.jpg").write_bytes(jpeg)
-            writer.write(
-                ps.io.serialize_example({"image": jpeg, "label": number % 10})
-            )
+            writer.write(ps.io.serialize_example({"image": jpeg, "label": number % 10}))
     return path
 
 

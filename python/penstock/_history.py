@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock._report import Report
-
 _Reading = dict[str, Any]
 
 
@@ -81,11 +79,3 @@ class History:
             if not changes or changes[-1][1] != width:
                 changes.append([reading["t"], width])
         return changes
-
-    def put_into(self, report: Report) -> None:
-        """Gives a report the history it has none of."""
-        if len(report.samples) < 2:
-            report.samples = self.samples
-        for stage in report.stages:
-            if len(stage.width_over_time) < 2:
-                stage.width_over_time = self.widths(stage.label)

@@ -77,7 +77,9 @@ def _draw(row: dict[str, Any], rails: int) -> str:
             continue
         goes_on = i < len(row["after"]) and row["after"][i] == owner
         if i in row["joined"]:
-            bend = f"M{_x(i)} 0L{_x(at)} {middle}" if i != at else f"M{_x(i)} 0V{middle}"
+            bend = (
+                f"M{_x(i)} 0L{_x(at)} {middle}" if i != at else f"M{_x(i)} 0V{middle}"
+            )
             lines.append(bend)
         if goes_on and i != at:
             lines.append(f"M{_x(i)} 0V{_HEIGHT}")

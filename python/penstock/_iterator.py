@@ -130,7 +130,9 @@ class Iterator(_penstock.Iterator):
         super().__init__(dataset._native, state_bytes(state))
         self._dataset = dataset
         self._baseline = baseline
-        self._number = 0  # of all iterators, in the order in which they started
+        # Set by _watch: its place among all iterators, and clocks at its start.
+        self._number = 0
+        self._began = (0.0, 0.0, 0.0)
         _watch.started(self)
 
     def state_dict(self) -> dict[str, Any]:
@@ -202,6 +204,11 @@ class Iterator(_penstock.Iterator):
         from penstock._doctor import examine
 
         return examine(self, seconds)
+
+    def __del__(self) -> None:
+        # Whoever watches it looks a last time while it can still be seen.
+        if getattr(self, "_number", 0):
+            self.finish()
 
     def __enter__(self) -> Iterator:
         return self

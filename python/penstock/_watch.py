@@ -7,6 +7,7 @@ iterator and nothing per element.
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -26,10 +27,18 @@ def started(iterator: Iterator) -> None:
     with _lock:
         _started += 1
         iterator._number = _started
+        iterator._began = _clocks()
         _live.add(iterator)
         observers = list(_observers)
     for observer in observers:
         observer(iterator)
+
+
+def _clocks() -> tuple[float, float, float]:
+    """Wall time, CPU time of the process, and that of the main thread if it asks."""
+    main = threading.current_thread() is threading.main_thread()
+    thread = time.thread_time() if main else 0.0
+    return time.perf_counter(), time.process_time(), thread
 
 
 def observe(observer: Callable[[Iterator], None]) -> None:
@@ -48,6 +57,4 @@ def live() -> list[Iterator]:
     """The iterators that are not closed, oldest first."""
     with _lock:
         iterators = list(_live)
-    return sorted(
-        (it for it in iterators if not it.closed), key=lambda it: it._number
-    )
+    return sorted((it for it in iterators if not it.closed), key=lambda it: it._number)

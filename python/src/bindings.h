@@ -46,12 +46,11 @@ class PyIterator {
   /// Called once, without arguments, when the data ends or before the iterator
   /// is closed, while its counters can still be read.
   void on_finish(nb::object callback);
+  void finish();
   /// Time that next() took to get the GIL back.
   std::int64_t gil_wait_ns() const { return gil_wait_ns_.load(); }
 
  private:
-  void finish();
-
   std::atomic<std::int64_t> gil_wait_ns_{0};
   std::shared_ptr<Iterator> iterator_;
   std::vector<nb::object> on_finish_;

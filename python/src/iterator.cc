@@ -290,6 +290,7 @@ void bind_iterator(nb::module_& m) {
              it->cancel();
            })
       .def("on_finish", &PyIterator::on_finish)
+      .def("finish", &PyIterator::finish)
       .def("close", &PyIterator::close)
       .def_prop_ro("closed",
                    [](PyIterator& self) { return self.get() == nullptr; });

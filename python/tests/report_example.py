@@ -52,9 +52,13 @@ def small():
     for before, s in zip([None, *stages], stages):
         nodes.append(
             {
-                "label": s.label, "op": s.op, "index": s.index, "name": s.name,
+                "label": s.label,
+                "op": s.op,
+                "index": s.index,
+                "name": s.name,
                 "description": s.description,
-                "inputs": [before.label] if before else [], "branch": "",
+                "inputs": [before.label] if before else [],
+                "branch": "",
             }  # fmt: skip
         )
     findings = [

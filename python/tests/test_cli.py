@@ -405,7 +405,9 @@ def test_convert_does_not_leave_its_folder(tmp_path):
 def test_convert_refuses_what_it_cannot_do(tmp_path, records):
     code, _, err = penstock("convert", records, tmp_path / "x.unknown")
     assert code == 2 and "--to" in err
-    code, _, err = penstock("convert", records, tmp_path / "x.tar", "--compression", "gzip")
+    code, _, err = penstock(
+        "convert", records, tmp_path / "x.tar", "--compression", "gzip"
+    )
     assert code == 2 and "as it is" in err
     np.save(tmp_path / "a.npy", np.zeros(3))
     code, _, err = penstock("convert", tmp_path / "a.npy", tmp_path / "x.tfrecord")

@@ -38,7 +38,7 @@ def test_the_verdict_findings_and_fixes_are_in_the_page(tmp_path):
 
 def test_the_page_needs_nothing_else():
     page = _html.render(report_example.small())
-    assert not re.search(r'(src|href)\s*=|url\(|@import|https?:', page)
+    assert not re.search(r"(src|href)\s*=|url\(|@import|https?:", page)
     assert "default-src 'none'" in page
 
 
@@ -168,7 +168,11 @@ def test_dragging_over_the_timeline_zooms_in(page, files):
         "(document.querySelector('canvas').getBoundingClientRect())"
     )
     left = x + 150
-    for kind, at in (("mousePressed", 0.2), ("mouseMoved", 0.4), ("mouseReleased", 0.4)):
+    for kind, at in (
+        ("mousePressed", 0.2),
+        ("mouseMoved", 0.4),
+        ("mouseReleased", 0.4),
+    ):
         page.call(
             "Input.dispatchMouseEvent", type=kind, x=left + at * (width - 150),
             y=y + 20, button="left", clickCount=1,

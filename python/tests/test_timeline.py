@@ -137,9 +137,7 @@ def test_slices_lie_on_real_threads_and_flow_to_the_batch(tmp_path):
         for batch in ps.Dataset.range(64).map(slow, executor="thread").batch(8):
             used = set(batch["thread"].tolist())
     t = Timeline(path)
-    tids = {
-        d.thread.tid for d in t.tracks.values() if d.HasField("thread")
-    }
+    tids = {d.thread.tid for d in t.tracks.values() if d.HasField("thread")}
     assert used <= tids
     calls = t.of("map#1")
     assert all(t.is_thread(s[0]) for s in calls)
@@ -188,9 +186,7 @@ def test_counters_show_queues_memory_and_width(tmp_path):
     assert max(v for _, v in t.counters["held"]) > 0
     assert max(v for _, v in t.counters["running map#1"]) > 2
     assert max(v for _, v in t.counters["width map#1"]) > 2
-    units = {
-        d.name: d.counter.unit for d in t.tracks.values() if d.HasField("counter")
-    }
+    units = {d.name: d.counter.unit for d in t.tracks.values() if d.HasField("counter")}
     assert units["held"] == pb.CounterDescriptor.UNIT_SIZE_BYTES
     assert units["width map#1"] == pb.CounterDescriptor.UNIT_COUNT
     # Why the width grew stands beside it.
@@ -215,6 +211,15 @@ def test_one_iterator_is_written_when_it_is_closed(tmp_path):
         next(it)
     it.close()
     assert Timeline(path).rows("map#1") >= 3
+
+
+def test_an_iterator_that_is_dropped_in_the_middle_is_in_the_trace(tmp_path):
+    path = tmp_path / "t.perfetto-trace"
+    with ps.trace(path):
+        for x in ps.Dataset.counter().map(lambda x: x + 1).prefetch(0):
+            if int(x) == 5:
+                break
+    assert Timeline(path).rows("map#1") >= 5
 
 
 def test_stop_ends_the_recording_and_the_iterator_goes_on(tmp_path):

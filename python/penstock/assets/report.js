@@ -87,7 +87,8 @@
     const width = canvas.clientWidth, left = labelWidth();
     // Without room beside the rows, their names stand above them.
     const above = left === 0 ? 13 : 0;
-    let height = AXIS;
+    const top = decisions.length ? 12 : 0;  // ticks for decisions
+    let height = AXIS + top;
     for (const track of TRACKS) height += track.height + GAP + above;
     height += stages.length * (ROW + above);
     const ratio = devicePixelRatio || 1;
@@ -108,7 +109,7 @@
     }
     const edge = (i) => (i + 1 < t.length ? t[i + 1] : end);
 
-    let y = 0;
+    let y = top;
     for (const track of TRACKS) {
       g.fillStyle = soft;
       g.textBaseline = "top";
@@ -117,12 +118,12 @@
         for (const i of inside) most = Math.max(most, track.series.max[i] || 0);
       }
       most = most || 1;
-      const top = track.most ? "100 %" : figure(most) + (track.bytes ? "B" : "");
+      const limit = track.most ? "100 %" : figure(most) + (track.bytes ? "B" : "");
       if (left) {
         g.fillText(track.name, 0, y);
-        g.fillText(top, 0, y + 14);
+        g.fillText(limit, 0, y + 14);
       } else {
-        g.fillText(`${track.name}, top ${top}`, 0, y);
+        g.fillText(`${track.name}, top ${limit}`, 0, y);
         y += above;
       }
       g.save();
@@ -186,15 +187,17 @@
     for (let v = Math.ceil(from / by) * by; v <= to; v += by) {
       const at = x(v);
       g.fillStyle = line;
-      g.fillRect(at, 0, 1, height - AXIS + 6);
+      g.fillRect(at, top, 1, height - AXIS - top + 6);
       g.fillStyle = soft;
       const text = seconds(v), w = g.measureText(text).width;
       g.fillText(text, Math.min(Math.max(at - w / 2, left), width - w), height);
     }
     g.fillStyle = ink;
+    g.globalAlpha = 0.5;
     for (const d of decisions) {
-      if (d.at_s >= from && d.at_s <= to) g.fillRect(x(d.at_s), 0, 1, 6);
+      if (d.at_s >= from && d.at_s <= to) g.fillRect(x(d.at_s), 0, 1, 7);
     }
+    g.globalAlpha = 1;
     if (drag) {
       g.fillStyle = busy;
       g.globalAlpha = 0.15;

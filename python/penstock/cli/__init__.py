@@ -46,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
         module.add_arguments(sub)
         if not any(a.dest == "json" for a in sub._actions):
             sub.add_argument(
-                "--json", action="store_true", help="print one JSON object, nothing else"
+                "--json",
+                action="store_true",
+                help="print one JSON object, nothing else",
             )
         sub.add_argument(
             "--no-color", action="store_true", help="plain text (also: NO_COLOR)"

@@ -156,8 +156,7 @@ class _Job:
             count = max(1, min(source.count, max(count, 4 * args.jobs)))
         cuts = [source.count * i // count for i in range(count + 1)]
         self.shards = [
-            (self._name(i, count), cuts[i], cuts[i + 1] - cuts[i])
-            for i in range(count)
+            (self._name(i, count), cuts[i], cuts[i + 1] - cuts[i]) for i in range(count)
         ]
         folder, name = os.path.split(os.path.abspath(destination))
         self.plan_path = os.path.join(folder, f".{name}.convert.json")

@@ -311,7 +311,9 @@ def open_source(files: list[str], kind: str | None) -> Source:
     """What `files`, all of one kind, hold."""
     kinds = {kind or _formats.kind_of(f) for f in files}
     if len(kinds) > 1:
-        raise UsageError(f"the sources are of several kinds: {', '.join(sorted(kinds))}")
+        raise UsageError(
+            f"the sources are of several kinds: {', '.join(sorted(kinds))}"
+        )
     found = kinds.pop()
     if found == "folder":
         if len(files) > 1:

@@ -58,9 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _tfrecord(path: str, args: argparse.Namespace) -> dict[str, Any]:
-    scan = _penstock.tfrecord_scan(
-        path, "auto", not args.no_verify, args.records, True
-    )
+    scan = _penstock.tfrecord_scan(path, "auto", not args.no_verify, args.records, True)
     sizes = np.frombuffer(scan["sizes"], np.int64)
     verified = "not checked" if args.no_verify else "good"
     if scan["bad_count"]:

@@ -53,9 +53,7 @@ class Output:
         self.json = json
         self._stdout = sys.stdout
         terminal = _is_terminal(sys.stdout)
-        self.color = (
-            color and terminal and not json and "NO_COLOR" not in os.environ
-        )
+        self.color = color and terminal and not json and "NO_COLOR" not in os.environ
         self._console = _rich_console() if self.color else None
 
     def result(self, value: Any) -> None:

@@ -42,9 +42,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     while True:
         time.sleep(args.interval)
         now = _ask_all(args.pid)
-        views = [
-            difference(before[pid], now[pid]) for pid in now if pid in before
-        ]
+        views = [difference(before[pid], now[pid]) for pid in now if pid in before]
         before = now
         if live:
             sys.stdout.write("\033[H\033[J")
