@@ -19,10 +19,10 @@ wheel:  ## build a self-contained wheel into dist/
 	@tools/setup.sh build wheel
 	@tools/wheel.sh
 
-demo:  ## run the first example
+demo:  ## a slow input pipeline, what the doctor says about it, and its fixes, measured
 	@tools/setup.sh build
-	@tools/build.sh release example_numbers
-	@build/release/examples/numbers
+	@tools/build.sh release _penstock
+	@.venv/bin/python tools/demo.py $(DEMO_ARGS)
 
 test:  ## run all tests, then again under the sanitizers
 	@tools/setup.sh build

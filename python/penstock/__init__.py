@@ -37,6 +37,7 @@ from penstock._dtypes import (
     uint64,
 )
 from penstock._dtypes import bool_ as bool
+from penstock._doctor_life import report
 from penstock._errors import (
     AlreadyExistsError,
     CancelledError,
@@ -162,6 +163,7 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
+    "report",
     "reshape",
     "split",
     "squeeze",

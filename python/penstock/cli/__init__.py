@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 
 from penstock import _errors
-from penstock.cli import _bench, _convert, _inspect, _top, _verify
+from penstock.cli import _bench, _convert, _doctor, _inspect, _top, _verify
 from penstock.cli._output import Output, UsageError
 
-_COMMANDS = (_top, _inspect, _verify, _convert, _bench)
+_COMMANDS = (_doctor, _top, _inspect, _verify, _convert, _bench)
 
 _DESCRIPTION = """\
 Look at training data and at the pipelines that read it.

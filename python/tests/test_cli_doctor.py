@@ -1,0 +1,146 @@
+"""`penstock doctor script.py` and `ps.report`."""
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import penstock as ps
+
+SLOW = """
+    import sys, time
+    import penstock as ps
+
+    def slow(x):
+        time.sleep(0.004)
+        return x
+
+    ds = ps.Dataset.range(int(sys.argv[1])).map(slow, num_parallel_calls=1).batch(4)
+    for epoch in range(2):
+        for batch in ds:
+            pass
+    print("trained", sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+    def write(text):
+        path = tmp_path / "train.py"
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+def doctor(*args, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", "doctor", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def test_it_runs_the_script_unchanged_and_says_what_limits_it(script, tmp_path):
+    done = doctor("-o", "r.html", script(SLOW), "300", "--fast", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "trained ['300', '--fast']" in done.stdout
+    assert "2 iterators" in done.stdout  # two epochs, one pipeline
+    assert "serial-stage at map#1" in done.stdout
+    page = (tmp_path / "r.html").read_text()
+    assert "serial-stage" in page and 'id="timeline"' in page
+
+
+def test_json_keeps_the_scripts_words_apart(script, tmp_path):
+    done = doctor("--json", "--no-report", script(SLOW), "300", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert "trained" in done.stderr
+    (pipeline,) = result["pipelines"]
+    assert pipeline["findings"][0]["code"] == "serial-stage"
+    assert pipeline["bound"] == "pipeline"
+    assert pipeline["file"] is None
+    assert len(pipeline["samples"]) > 3
+    assert sum(s["rate"] > 0 for s in pipeline["samples"]) > 3
+
+
+def test_a_consumer_that_is_the_limit_gets_no_finding(script, tmp_path):
+    text = SLOW.replace("num_parallel_calls=1", "").replace(
+        "            pass", "            time.sleep(0.05)"
+    )
+    done = doctor("--json", "--no-report", script(text), "120", cwd=tmp_path)
+    (pipeline,) = json.loads(done.stdout)["pipelines"]
+    assert pipeline["bound"] == "consumer"
+    assert pipeline["consumer"]["wait_share"] < 0.5
+
+
+def test_a_loop_that_breaks_off_is_seen_too(script, tmp_path):
+    text = SLOW.replace("            pass", "            if int(batch[0]) > 200: break")
+    done = doctor("--no-report", script(text), "100000", cwd=tmp_path)
+    assert "serial-stage at map#1" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "ending, code",
+    [("sys.exit(7)", 7), ("raise ValueError('mine')", 1), ("sys.exit('why')", 1)],
+)
+def test_the_exit_code_is_the_scripts(script, tmp_path, ending, code):
+    done = doctor("--no-report", script(SLOW + "    " + ending), "20", cwd=tmp_path)
+    assert done.returncode == code
+    if "mine" in ending:
+        assert "ValueError: mine" in done.stderr
+    assert "map#1" in done.stdout  # the verdict comes all the same
+
+
+def test_a_module_and_a_script_without_a_pipeline(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "quiet.py").write_text("print('nothing here')")
+    done = doctor("-m", "quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nothing here" in done.stdout and "ran no pipeline" in done.stdout
+    assert doctor("absent.py", cwd=tmp_path).returncode == 2
+
+
+def test_report_looks_back_at_an_iterator(tmp_path):
+    def slow(x):
+        time.sleep(0.005)
+        return x
+
+    it = iter(ps.Dataset.range(200).map(slow, num_parallel_calls=1).batch(2))
+    for _ in it:
+        pass
+    time.sleep(0.3)  # after its end nobody waits any more
+    report = ps.report(it, tmp_path / "r.html")
+    assert report.elements == 100
+    assert 0.9 <= report.seconds
+    assert report.throughput == pytest.approx(100 / report.seconds)
+    assert report.bound == "pipeline"
+    assert report.findings[0].code == "serial-stage"
+    assert report.verdict in (tmp_path / "r.html").read_text()
+
+
+def test_report_tells_an_iterator_from_others_of_its_dataset(tmp_path):
+    ds = ps.Dataset.range(50).map(lambda x: time.sleep(0.001) or x, executor="thread")
+    for _ in range(3):
+        list(ds)
+    it = iter(ds)
+    list(it)
+    report = ps.report(it, tmp_path / "r.html")
+    assert report.stage("map#1").elements == 50
+
+
+def test_report_wants_an_open_iterator(tmp_path):
+    it = iter(ps.Dataset.range(3))
+    it.close()
+    with pytest.raises(ps.Error, match="closed"):
+        ps.report(it, tmp_path / "r.html")
+    with pytest.raises(TypeError, match="must be an Iterator, got Dataset"):
+        ps.report(ps.Dataset.range(3), tmp_path / "r.html")
