@@ -16,7 +16,7 @@ constexpr double kTargetNs = 50'000;
 constexpr double kTargetBytes = 256 * 1024;
 // For stages that ask for longer blocks.
 constexpr double kMaxByteScale = 16;
-constexpr std::int64_t kNativeFirstRows = 1024;
+constexpr std::int64_t kNativeFirstRows = 16;
 constexpr std::size_t kMaxParts = 64;
 // From here on pieces are joined row by row, not block by block.
 constexpr std::int64_t kManyParts = 4;
