@@ -17,6 +17,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from penstock import _penstock
+
 _PERIOD = 0.01  # seconds between two looks at the frames
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -117,12 +119,14 @@ class Sampler:
 
     def start(self) -> None:
         if self._codes:
+            _penstock.set_sampling(True)
             self._thread.start()
 
     def stop(self) -> None:
         self._stop.set()
         if self._codes:
             self._thread.join()
+            _penstock.set_sampling(False)
 
     def _run(self) -> None:
         while not self._stop.wait(_PERIOD):

@@ -126,6 +126,7 @@ void bind_functions(nb::module_& m) {
   m.def("set_worker_program", [](std::vector<std::string> argv) {
     set_worker_program({std::move(argv)});
   });
+  m.def("set_sampling", &set_sampling, nb::arg("on"));
   m.def("die_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   m.def("worker_count", [] { return WorkerPool::instance().size(); });
   m.def("warm_workers", [](int count) {

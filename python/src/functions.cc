@@ -11,6 +11,7 @@ namespace penstock::python {
 namespace {
 
 constexpr double kBlockNs = 500'000;
+constexpr double kSampledBlockNs = 10e6;
 const char* const kExiting = "the interpreter exits";
 
 Status cancelled() { return absl::CancelledError(kExiting); }
@@ -66,7 +67,7 @@ class PythonFunction final : public Function {
   Status apply(const Block& in, CallContext& context,
                Block& out) const override {
     // Handing the GIL to another thread costs some 50 us.
-    ask_for_block_ns(kBlockNs);
+    ask_for_block_ns(sampling() ? kSampledBlockNs : kBlockNs);
     BlockBuilder builder;
     builder.reserve(in.size());
     {

@@ -19,12 +19,15 @@ namespace {
 // program would otherwise wait for the interpreter's 5 ms switch interval.
 constexpr std::int64_t kMaxHoldNs = 1'000'000;
 constexpr std::int64_t kPauseNs = 50'000;
+// With a sampler, which the interpreter's switch interval serves.
+constexpr std::int64_t kMaxSampledHoldNs = 10'000'000;
 // A consumer that wants the GIL needs a wake-up to get it.
 constexpr std::int64_t kMaxYieldNs = 1'000'000;
 
 std::atomic<bool> g_open{true};
 std::atomic<int> g_inside{0};     // engine threads that have or want the GIL
 std::atomic<int> g_consumers{0};  // Python threads that want it back
+std::atomic<int> g_samplers{0};
 pthread_t g_main_thread;
 
 // Engine threads ask for the GIL one at a time: a thread of the program then
@@ -174,7 +177,8 @@ void Gil::give() {
 bool Gil::breathe() {
   const bool wanted = g_consumers.load(std::memory_order_relaxed) > 0;
   const std::int64_t t = now();
-  if (!wanted && t - since_ < kMaxHoldNs && gate_open()) return true;
+  const std::int64_t most = sampling() ? kMaxSampledHoldNs : kMaxHoldNs;
+  if (!wanted && t - since_ < most && gate_open()) return true;
   give();
   if (wanted) {
     while (g_consumers.load(std::memory_order_relaxed) > 0 &&
@@ -187,6 +191,9 @@ bool Gil::breathe() {
   take();
   return held_;
 }
+
+void set_sampling(bool on) { g_samplers.fetch_add(on ? 1 : -1); }
+bool sampling() { return g_samplers.load(std::memory_order_relaxed) > 0; }
 
 WithoutGil::~WithoutGil() noexcept(false) {
   g_consumers.fetch_add(1, std::memory_order_relaxed);

@@ -120,6 +120,12 @@ class Owned {
   PyObject* p_;
 };
 
+/// While somebody samples what Python functions do, engine threads hold the GIL
+/// over several calls: given up only between calls, it would never be the
+/// sampler's while one of them runs. Counts who asks.
+void set_sampling(bool on);
+bool sampling();
+
 /// The thread that handles signals.
 bool on_main_thread();
 void remember_main_thread();
