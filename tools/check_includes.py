@@ -1,12 +1,13 @@
 """Checks that includes under src/penstock follow the direction of the layers.
 
     base <- memory <- {io, formats, image, kernels} <- expr <- graph
-         <- ops <- runtime <- {doctor, timeline} <- the facade (files directly in src/penstock)
+         <- ops <- runtime <- {doctor, timeline}
+         <- the facade (files directly in src/penstock)
 
 A folder may include itself and lower layers, never a neighbour of its own
-layer. Tests and benchmarks (*_test.cc, *_bench.cc, *_examples.cc) run whole pipelines and may
-include anything. Headers of third-party codecs appear only in .cc files, so
-that no user of a penstock header needs them.
+layer. Tests and benchmarks (*_test.cc, *_bench.cc, *_examples.cc) run whole
+pipelines and may include anything. Headers of third-party codecs appear only in
+.cc files, so that no user of a penstock header needs them.
 """
 
 import re

@@ -149,7 +149,8 @@ def run(args, folder):
 def show(rows):
     """The table of before and after."""
     print(
-        f"\n{'change':34}{'because of':18}{'images/s':>9}{'gain':>7}{'said':>7}{'idle':>7}"
+        f"\n{'change':34}{'because of':18}{'images/s':>9}"
+        f"{'gain':>7}{'said':>7}{'idle':>7}"
     )
     before = None
     for text, code, predicted, (rate, idle) in rows:

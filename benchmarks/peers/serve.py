@@ -65,7 +65,7 @@ def run(engine, config, command):
             digest.add(batch)
         return {"digest": digest.result()}
     began = time.perf_counter()
-    for batch in make(config, row):
+    for _ in make(config, row):
         pass
     return {"seconds": time.perf_counter() - began, "elements": config.size(row)}
 

@@ -77,7 +77,8 @@ def notes(result):
     machine = result["machine"]
     lines = [
         f"- Machine: {machine['cpu']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB, {machine['system']}, Python {machine['python']}.",
+        f"{machine['memory_gib']} GiB, {machine['system']}, "
+        f"Python {machine['python']}.",
         f"- Versions: {', '.join(result['versions'].values())}.",
         f"- Command: `{result['command']}`, {result['date']}; others used "
         f"{result['other_load']:.2f} cores.",

@@ -12,7 +12,6 @@ import os
 import tempfile
 
 import numpy as np
-
 import penstock.tf as tf  # noqa: PLR0402 (was: import tensorflow as tf)
 
 FEATURES = {

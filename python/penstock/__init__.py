@@ -12,13 +12,23 @@ from __future__ import annotations
 
 import atexit as _atexit
 import pickle as _pickle
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 import numpy as _np
 
-from penstock import _dataset, _dtypes, _errors, _penstock, _top
-from penstock import image, io, random, strings
+from penstock import (
+    _dataset,
+    _dtypes,
+    _errors,
+    _penstock,
+    _top,
+    image,
+    io,
+    random,
+    strings,
+)
 from penstock._dataset import Dataset
-from penstock._doctor import doctor
 from penstock._dtypes import (
     DType,
     as_dtype,
@@ -37,7 +47,6 @@ from penstock._dtypes import (
     uint64,
 )
 from penstock._dtypes import bool_ as bool
-from penstock._doctor_life import report
 from penstock._errors import (
     AlreadyExistsError,
     CancelledError,
@@ -55,6 +64,7 @@ from penstock._errors import (
     WorkerError,
 )
 from penstock._iterator import Iterator
+from penstock._op_library import load_op_library
 from penstock._ops import (
     cast,
     clip_by_value,
@@ -78,7 +88,6 @@ from penstock._ops import (
     unstack,
     where,
 )
-from penstock._op_library import load_op_library
 from penstock._options import (
     AUTOTUNE,
     GLOBAL,
@@ -89,11 +98,15 @@ from penstock._options import (
     Skip,
 )
 from penstock._ragged import Ragged
-from penstock._report import Evidence, Finding, Fix, Report, StageRef
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
-from penstock._timeline import Trace, trace
-from penstock._what_if import WhatIf, what_if
 from penstock._workers import load_failure as _load_failure
+
+if TYPE_CHECKING:
+    from penstock._doctor import doctor
+    from penstock._doctor_life import report
+    from penstock._report import Evidence, Finding, Fix, Report, StageRef
+    from penstock._timeline import Trace, trace
+    from penstock._what_if import WhatIf, what_if
 
 __version__ = "0.1.0"
 
@@ -206,3 +219,26 @@ _penstock.set_types(
 # the engine's threads stop using it.
 _atexit.register(_penstock.shutdown)
 _top.start()
+
+# What only few programs use is loaded when it is first asked for.
+_LATER = {
+    "doctor": "_doctor",
+    "report": "_doctor_life",
+    **dict.fromkeys(("Evidence", "Finding", "Fix", "Report", "StageRef"), "_report"),
+    **dict.fromkeys(("Trace", "trace"), "_timeline"),
+    **dict.fromkeys(("WhatIf", "what_if"), "_what_if"),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"penstock.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

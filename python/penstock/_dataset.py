@@ -200,9 +200,7 @@ class Dataset(Sources, FileSources, Transforms):
                     )
         return state
 
-    def save(
-        self, path: Any, num_shards: int = 1, shard_func: Any = None
-    ) -> None:
+    def save(self, path: Any, num_shards: int = 1, shard_func: Any = None) -> None:
         """Iterates, and writes all elements to the directory `path`.
 
         >>> import penstock as ps, tempfile
@@ -285,11 +283,7 @@ class Dataset(Sources, FileSources, Transforms):
 def _same_types(a: Any, b: Any) -> bool:
     """Equal structure and dtypes; shapes may differ."""
     if isinstance(a, tuple):
-        return (
-            isinstance(b, tuple)
-            and len(a) == len(b)
-            and all(map(_same_types, a, b))
-        )
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same_types, a, b))
     if isinstance(a, dict):
         return (
             isinstance(b, dict)

@@ -23,9 +23,7 @@ class DeviceDataset:
     def __init__(self, dataset: Dataset, put: Callable[[Any], Any], n: int) -> None:
         check_callable("prefetch_to_device", "put", put)
         if n < 1:
-            raise InvalidArgumentError(
-                f"prefetch_to_device: n must be >= 1, got {n}"
-            )
+            raise InvalidArgumentError(f"prefetch_to_device: n must be >= 1, got {n}")
         self._dataset = dataset
         self._put = put
         self._n = n
@@ -47,7 +45,7 @@ class DeviceDataset:
 
 
 # (value, error, state behind it); None at the end.
-_Item = Union[tuple[Any, Union[BaseException, None], Any], None]
+_Item = Union[tuple[Any, BaseException | None, Any], None]
 
 
 class _Lane:

@@ -261,7 +261,8 @@ def _stages(report: Report) -> str:
         f'<span><i style="background:var(--w-{w})"></i>{w}</span>' for w in kinds
     )
     return (
-        "<h2>Stages</h2>\n<p class='note'>Busy: calls at work, on average. Waits: share "
+        "<h2>Stages</h2>\n<p class='note'>Busy: calls at work, on average. "
+        "Waits: share "
         "of the time in which the stage stood still, by what it waited for.</p>\n"
         f'<div class="legend">{legend}</div>\n'
         f'<table class="stages" id="stages"><thead><tr>{head}</tr></thead>'

@@ -29,8 +29,7 @@ def state_bytes(state: Any) -> bytes:
         packed: bytes = state["state"]
         return packed
     raise ArgumentTypeError(
-        "iterator: state must be what state_dict() gave, got "
-        f"{type(state).__name__}"
+        f"iterator: state must be what state_dict() gave, got {type(state).__name__}"
     )
 
 
@@ -81,9 +80,7 @@ class Stats:
     cpu_budget: int
     errors_skipped: int
 
-    def __init__(
-        self, values: dict[str, Any], python: list[PythonStageStats]
-    ) -> None:
+    def __init__(self, values: dict[str, Any], python: list[PythonStageStats]) -> None:
         self._text = values.pop("text")
         self.__dict__.update(values)
         self.python = python

@@ -83,8 +83,7 @@ def error_policy(op: str, policy: ErrorPolicy) -> tuple[Any, ...] | None:
     if isinstance(policy, Replace):
         return ("replace", policy.value)
     raise ArgumentTypeError(
-        f'{op}: on_error must be "raise", "skip", ps.Skip or ps.Replace, '
-        f"got {policy!r}"
+        f'{op}: on_error must be "raise", "skip", ps.Skip or ps.Replace, got {policy!r}'
     )
 
 
@@ -115,8 +114,7 @@ class Options:
     def _native(self) -> dict[str, Any]:
         if self.worker_timeout is not None and not self.worker_timeout > 0:
             raise InvalidArgumentError(
-                f"with_options: worker_timeout must be > 0, "
-                f"got {self.worker_timeout}"
+                f"with_options: worker_timeout must be > 0, got {self.worker_timeout}"
             )
         return {
             "cpu_budget": self.cpu_budget,

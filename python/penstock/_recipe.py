@@ -8,7 +8,7 @@ with functions by cloudpickle.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from penstock._errors import InvalidArgumentError
 
@@ -46,7 +46,7 @@ def _map_datasets(value: Any, replace: Any) -> Any:
 
 
 # (method, parent, args, kwargs), datasets replaced by the steps that build them.
-_Steps = list[tuple[str, Union[_Step, None], Any, Any]]
+_Steps = list[tuple[str, _Step | None, Any, Any]]
 
 
 def steps_of(dataset: Dataset) -> _Steps:

@@ -60,9 +60,7 @@ class Sources:
         [2, 5, 8]
         """
         if not 1 <= len(args) <= 3:
-            raise ArgumentTypeError(
-                f"range: takes 1 to 3 numbers, got {len(args)}"
-            )
+            raise ArgumentTypeError(f"range: takes 1 to 3 numbers, got {len(args)}")
         names = ("stop",) if len(args) == 1 else ("start", "stop", "step")
         numbers = [check.integer("range", n, v) for n, v in zip(names, args)]
         if len(numbers) == 1:
@@ -110,9 +108,7 @@ class Sources:
             raise ArgumentTypeError(
                 f"from_list: elements must be a list, got {type(elements).__name__}"
             )
-        native = _native.from_list(
-            list(elements), check.stage_name("from_list", name)
-        )
+        native = _native.from_list(list(elements), check.stage_name("from_list", name))
         return _source(native, "from_list", elements, name=name)
 
     @staticmethod
@@ -390,9 +386,7 @@ class Sources:
             check.floats(op, "weights", weights),
             check.seed(op, seed),
             check.boolean(op, "stop_on_empty_dataset", stop_on_empty_dataset),
-            check.boolean(
-                op, "rerandomize_each_iteration", rerandomize_each_iteration
-            ),
+            check.boolean(op, "rerandomize_each_iteration", rerandomize_each_iteration),
             check.stage_name(op, name),
         )
         return _source(

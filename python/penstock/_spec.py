@@ -9,7 +9,7 @@ from typing import Any, Union
 from penstock._dtypes import DType, as_dtype
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 
-Shape = Union[tuple[Union[int, None], ...], None]
+Shape = Union[tuple[int | None, ...], None]
 
 
 def as_shape(shape: Any) -> Shape:

@@ -21,7 +21,7 @@ from penstock._trace_numpy import (
     strong,
     ufunc,
 )
-from penstock._trace_value import Traced, current
+from penstock._trace_value import Traced
 
 # Sums of arrays that need a cast are added in chunks of NumPy's buffer.
 _BUFFER = 8192

@@ -31,9 +31,7 @@ Shape = tuple["int | None", ...]
 class Tracer:
     """A program that is being written."""
 
-    def __init__(
-        self, program: Any, codes: set[CodeType], dialect: Any = None
-    ) -> None:
+    def __init__(self, program: Any, codes: set[CodeType], dialect: Any = None) -> None:
         self.program = program
         self.codes = codes
         self.dialect = dialect

@@ -239,9 +239,7 @@ class Transforms:
         native = self._native.take_while(
             lowered.handle, check.stage_name("take_while", name)
         )
-        return self._derive(
-            native, "take_while", fn, functions=(lowered,), name=name
-        )
+        return self._derive(native, "take_while", fn, functions=(lowered,), name=name)
 
     def scan(
         self,
@@ -662,9 +660,7 @@ class Transforms:
         )
         return self._derive(native, "skip", n, name=name)
 
-    def shard(
-        self, num_shards: int, index: int, name: str | None = None
-    ) -> Dataset:
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, beginning with element `index`.
 
         >>> import penstock as ps
@@ -702,9 +698,7 @@ class Transforms:
         native = self._native.concatenate(
             second._native, check.stage_name("concatenate", name)
         )
-        return self._derive(
-            native, "concatenate", other, parents=(second,), name=name
-        )
+        return self._derive(native, "concatenate", other, parents=(second,), name=name)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Every element once, where it is seen first.

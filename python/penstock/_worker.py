@@ -34,8 +34,6 @@ def main(socket: int, arena: int, reserved: int, slot: int, parent: int) -> None
     # Ctrl-C is for the parent, which ends us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        _penstock.serve(
-            socket, arena, reserved, slot, cloudpickle.loads, dump_failure
-        )
+        _penstock.serve(socket, arena, reserved, slot, cloudpickle.loads, dump_failure)
     finally:
         os._exit(0)

@@ -36,7 +36,9 @@ def small():
               ceiling=71_900.0),
         stage(1, "map", name="load", rate=318, executor="thread", blocking=True,
               description="map(load)", width=8, service_us=410.0, cpu_share=0.08,
-              width_over_time=[[0, 1], [0.01, 2], [0.012, 4], [0.02, 8], [3, 6], [5, 8]],
+              width_over_time=[
+                  [0, 1], [0.01, 2], [0.012, 4], [0.02, 8], [3, 6], [5, 8]
+              ],
               waits=Waits(output=3.9, io=0.6), ceiling=444.0, ceiling_kind="wait"),
         stage(2, "map", name="augment", rate=312, limiting=True, executor="thread",
               description="map(augment)", service_us=3180.0, busy_share=0.99,

@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import pytest
+from penstock._purity import keeps_to_itself
 
 import penstock as ps
-from penstock._purity import keeps_to_itself
 
 TABLE = [1, 2, 3]
 SIZES = (1, 2)

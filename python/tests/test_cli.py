@@ -13,10 +13,10 @@ import zlib
 
 import numpy as np
 import pytest
+from penstock.cli import main
 
 import penstock as ps
 from penstock import _penstock
-from penstock.cli import main
 
 
 def penstock(*args):
@@ -422,7 +422,8 @@ def test_convert_refuses_what_it_cannot_do(tmp_path, records):
 
 def test_bench_measures_a_dataset_of_a_module(tmp_path, monkeypatch):
     (tmp_path / "my_input.py").write_text(
-        "import penstock as ps\ndef make():\n    return ps.Dataset.range(100).batch(4)\n"
+        "import penstock as ps\n"
+        "def make():\n    return ps.Dataset.range(100).batch(4)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

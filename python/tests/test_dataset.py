@@ -107,7 +107,10 @@ def test_datasets_pickle_and_compare_by_graph():
     offset = 3
     ds = (
         ps.Dataset.zip(
-            {"a": ps.Dataset.range(6), "b": ps.Dataset.from_tensor_slices(np.arange(6.0))}
+            {
+                "a": ps.Dataset.range(6),
+                "b": ps.Dataset.from_tensor_slices(np.arange(6.0)),
+            }
         )
         .map(lambda d: d["a"] + offset)
         .concatenate(ps.Dataset.range(2))
@@ -143,7 +146,9 @@ def test_fingerprints_are_equal_in_another_process(run_program):
 
 def test_arguments_fail_where_they_are_written():
     ds = ps.Dataset.range(3)
-    with pytest.raises(ValueError, match="take: count must be >= 0, or -1 for all, got -3"):
+    with pytest.raises(
+        ValueError, match="take: count must be >= 0, or -1 for all, got -3"
+    ):
         ds.take(-3)
     with pytest.raises(ps.InvalidArgumentError, match="batch_size must be"):
         ds.batch(0)

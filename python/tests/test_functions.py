@@ -148,7 +148,9 @@ def test_num_parallel_calls_is_a_cap():
             running -= 1
         return x
 
-    assert ints(thread(ps.Dataset.range(40), fn, num_parallel_calls=1)) == list(range(40))
+    assert ints(thread(ps.Dataset.range(40), fn, num_parallel_calls=1)) == list(
+        range(40)
+    )
     assert most == 1
     most = 0
     list(thread(ps.Dataset.range(60), fn, num_parallel_calls=3))

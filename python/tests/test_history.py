@@ -1,7 +1,6 @@
 """Histories: bounded, and true."""
 
 import pytest
-
 from penstock._history import History
 
 

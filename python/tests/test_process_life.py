@@ -95,9 +95,7 @@ def test_exit_by_exception_and_sys_exit(run_program):
         ENDLESS + "    it = iter(ds); next(it)\n    sys.exit(3)\n", expect=3
     )
     quiet(done)
-    done = run_program(
-        ENDLESS + "    it = iter(ds); next(it)\n    1 / 0\n", expect=1
-    )
+    done = run_program(ENDLESS + "    it = iter(ds); next(it)\n    1 / 0\n", expect=1)
     assert done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
 
 

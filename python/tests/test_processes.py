@@ -129,7 +129,9 @@ def test_what_does_not_pickle_is_named_when_the_graph_is_built():
         with lock:
             return x
 
-    with pytest.raises(ValueError, match=r"map: fn cannot be pickled.*lock \(a _thread"):
+    with pytest.raises(
+        ValueError, match=r"map: fn cannot be pickled.*lock \(a _thread"
+    ):
         process(ps.Dataset.range(3), fn)
 
 
@@ -205,9 +207,9 @@ def test_closing_ends_running_calls_at_once():
 def test_num_parallel_calls_is_a_cap():
     ds = process(ps.Dataset.range(60), lambda x: os.getpid(), num_parallel_calls=1)
     assert len(set(ints(ds))) >= 1
-    assert ints(process(ps.Dataset.range(9), lambda x: x, num_parallel_calls=3)) == list(
-        range(9)
-    )
+    assert ints(
+        process(ps.Dataset.range(9), lambda x: x, num_parallel_calls=3)
+    ) == list(range(9))
 
 
 def test_datasets_with_processes_pickle_and_resume():

@@ -9,9 +9,9 @@ import time
 from collections import defaultdict
 
 import pytest
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 import penstock as ps
-from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 BEGIN = pb.TrackEvent.TYPE_SLICE_BEGIN
 END = pb.TrackEvent.TYPE_SLICE_END

@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 import pytest
+from penstock._trace import Inspected, TraceRefused
 
 import penstock as ps
-from penstock._trace import Inspected, TraceRefused
 
 INT = ps.TensorSpec((), ps.int64)
 VECTOR = ps.TensorSpec((3,), ps.float32)
@@ -142,12 +142,15 @@ def test_inplace_writes_only_to_what_the_function_made():
 
 def test_wrap_around_division_and_nan_are_numpys():
     data = np.array([2**31 - 1, -(2**31), 0], np.int32)
-    fn = lambda x: (
-        x + np.int32(1),
-        x // np.int32(0),
-        x % np.int32(0),
-        x // np.int32(-1),
-    )  # noqa: E731
+
+    def fn(x):
+        return (
+            x + np.int32(1),
+            x // np.int32(0),
+            x % np.int32(0),
+            x // np.int32(-1),
+        )
+
     ds = ps.Dataset.from_tensor_slices(data).map(fn, executor="native")
     with np.errstate(all="ignore"):
         assert ds.to_list() == [fn(x) for x in data]

@@ -12,9 +12,9 @@ import warnings
 
 import numpy as np
 import pytest
+from penstock._trace import Inspected, TraceRefused
 
 import penstock as ps
-from penstock._trace import Inspected, TraceRefused
 
 SEEDS = int(os.environ.get("PENSTOCK_TRACE_SEEDS", "400"))
 FIRST = int(os.environ.get("PENSTOCK_TRACE_FIRST", "0"))
@@ -30,7 +30,8 @@ UNARY_FUNCTIONS = (
     "arcsinh arccosh arctanh cbrt logical_not isnan isinf isfinite signbit positive"
 ).split()
 BINARY_FUNCTIONS = (
-    "add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin "
+    "add subtract multiply divide floor_divide remainder fmod maximum minimum fmax "
+    "fmin "
     "bitwise_and bitwise_or bitwise_xor left_shift right_shift copysign power arctan2 "
     "hypot logaddexp equal less logical_and logical_or logical_xor"
 ).split()

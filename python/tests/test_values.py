@@ -237,7 +237,9 @@ def test_ragged_values_go_both_ways():
 
 
 def test_specs_say_what_is_known():
-    ds = ps.Dataset.from_tensor_slices({"x": np.zeros((4, 3), np.float32), "s": ["a"] * 4})
+    ds = ps.Dataset.from_tensor_slices(
+        {"x": np.zeros((4, 3), np.float32), "s": ["a"] * 4}
+    )
     assert ds.element_spec == {
         "x": ps.TensorSpec((3,), ps.float32),
         "s": ps.TensorSpec((), ps.string),

@@ -6,6 +6,7 @@ import time
 
 import grain as google_grain
 import rows
+
 from engines import _pictures
 
 VERSION = f"grain {getattr(google_grain, '__version__', '')}".strip()

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import ray as anyscale_ray
 import rows
+
 from engines import _pictures
 
 VERSION = f"ray {anyscale_ray.__version__}"

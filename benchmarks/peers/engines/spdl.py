@@ -7,8 +7,9 @@ import time
 
 import numpy as np
 import rows
-from engines import _pictures
 from spdl.pipeline import PipelineBuilder
+
+from engines import _pictures
 
 VERSION = f"spdl {importlib.metadata.version('spdl')}"
 

@@ -7,8 +7,9 @@ import time
 import numpy as np
 import rows
 import torch as pytorch
-from engines import _pictures
 from torch.utils.data import DataLoader, Dataset
+
+from engines import _pictures
 
 VERSION = f"torch {pytorch.__version__}"
 pytorch.set_num_threads(1)

@@ -157,7 +157,8 @@ def as_dtype(value: Any) -> DType:
         return _BY_NAME[base.as_dtype(value).name]
     except TypeError:
         raise TypeError(
-            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType."
+            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow "
+            "DType."
         ) from None
 
 

@@ -274,10 +274,10 @@ class Sources:
         """The files that match, in random order unless ``shuffle=False``.
 
         >>> import penstock.tf as tf
-        >>> tf.data.Dataset.list_files("/nowhere/*.jpg")
+        >>> tf.data.Dataset.list_files("/no/*")
         Traceback (most recent call last):
         ...
-        penstock._errors.InvalidArgumentError: list_files: No files matched pattern: /nowhere/*.jpg
+        penstock._errors.InvalidArgumentError: list_files: No files matched ...
         """
         patterns = paths(file_pattern)
         if isinstance(patterns, Engine):
