@@ -175,6 +175,8 @@ def test_ctrl_c_ends_a_waiting_next(body):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what runs in its background with Ctrl-C ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert program.stdout.readline() == "ready\n"
     time.sleep(0.3)
