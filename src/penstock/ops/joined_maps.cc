@@ -2,15 +2,17 @@
 
 #include "penstock/expr/compose.h"
 #include "penstock/expr/image_fusion.h"
-#include "penstock/ops/map/map.h"
+#include "penstock/ops/function_stage.h"
 #include "penstock/ops/native_function.h"
 
 namespace penstock::ops {
 namespace {
 
-expr::ProgramRef native(const Transform& transform) {
-  const FunctionRef function = map_function(transform);
-  return function ? program_of(*function) : nullptr;
+expr::ProgramRef native_map(const Transform& transform) {
+  const FunctionStage* stage = function_stage(transform);
+  return stage != nullptr && !stage->passes_elements()
+             ? program_of(*stage->function())
+             : nullptr;
 }
 
 int calls_when_fused(const expr::ProgramRef& program) {
@@ -20,8 +22,8 @@ int calls_when_fused(const expr::ProgramRef& program) {
 }  // namespace
 
 JoinedMaps join_maps(const Transform& first, const Transform& second) {
-  const expr::ProgramRef a = native(first);
-  const expr::ProgramRef b = native(second);
+  const expr::ProgramRef a = native_map(first);
+  const expr::ProgramRef b = native_map(second);
   // Random numbers are keyed by the stage, of which there is one then.
   if (!a || !b || a->random()) return {};
   if (expr::native_calls(*a) == 0 || expr::native_calls(*b) == 0) return {};
@@ -34,8 +36,8 @@ JoinedMaps join_maps(const Transform& first, const Transform& second) {
       calls_when_fused(a) + calls_when_fused(b)) {
     return {};
   }
-  return {with_map_function(second, make_native_function(program)), fused.note,
-          b->random()};
+  return {function_stage(second)->with_function(make_native_function(program)),
+          fused.note, b->random()};
 }
 
 }  // namespace penstock::ops

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "penstock/expr/prune.h"
-#include "penstock/ops/filter/filter.h"
-#include "penstock/ops/map/map.h"
+#include "penstock/ops/function_stage.h"
 #include "penstock/ops/native_function.h"
 
 namespace penstock::ops {
@@ -19,8 +18,13 @@ struct Reader {
   bool filters = false;  // its elements pass on to the next reader
 };
 
-ProgramRef native(const FunctionRef& function) {
-  return function ? program_of(*function) : nullptr;
+/// The program of a native map or filter, with what kind it is; null for any
+/// other transform.
+ProgramRef native(const Transform& transform, bool& filters) {
+  const FunctionStage* stage = function_stage(transform);
+  if (stage == nullptr) return nullptr;
+  filters = stage->passes_elements();
+  return program_of(*stage->function());
 }
 
 FunctionRef made_of(StatusOr<Program> program) {
@@ -36,13 +40,11 @@ std::vector<Reader> readers(
     std::size_t first) {
   std::vector<Reader> found;
   for (std::size_t i = first; i < transforms.size(); ++i) {
-    if (ProgramRef program = native(map_function(**transforms[i]))) {
-      found.push_back({transforms[i], std::move(program), false});
-      return found;
-    }
-    ProgramRef program = native(filter_function(**transforms[i]));
-    if (!program) return {};
-    found.push_back({transforms[i], std::move(program), true});
+    Reader reader{transforms[i], nullptr, false};
+    reader.program = native(**transforms[i], reader.filters);
+    if (!reader.program) return {};
+    found.push_back(reader);
+    if (!reader.filters) return found;
   }
   return {};
 }
@@ -54,8 +56,9 @@ std::vector<std::pair<std::size_t, std::string>> drop_unused_work(
   std::vector<std::pair<std::size_t, std::string>> dropped;
   // From the end: what a map no longer computes, it no longer reads.
   for (std::size_t i = transforms.size(); i-- > 0;) {
-    const ProgramRef program = native(map_function(**transforms[i]));
-    if (!program) continue;
+    bool filters = false;
+    const ProgramRef program = native(**transforms[i], filters);
+    if (!program || filters) continue;
     const std::vector<Reader> behind = readers(transforms, i + 1);
     if (behind.empty()) continue;
     std::vector<bool> read(program->outputs().size());
@@ -77,11 +80,13 @@ std::vector<std::pair<std::size_t, std::string>> drop_unused_work(
                      adapted.end()) {
       continue;
     }
-    *transforms[i] = with_map_function(**transforms[i], less);
+    const auto replace = [](std::shared_ptr<const Transform>& at,
+                            const FunctionRef& function) {
+      at = function_stage(*at)->with_function(function);
+    };
+    replace(*transforms[i], less);
     for (std::size_t k = 0; k < behind.size(); ++k) {
-      std::shared_ptr<const Transform>& at = *behind[k].transform;
-      at = behind[k].filters ? with_filter_function(*at, adapted[k])
-                             : with_map_function(*at, adapted[k]);
+      replace(*behind[k].transform, adapted[k]);
     }
     std::string leaves = "leaf ";
     for (std::size_t k = 0; k < kept.size(); ++k) {

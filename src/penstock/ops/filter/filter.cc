@@ -4,6 +4,7 @@
 // predicate fails becomes an error in its place, unless on_error says else.
 #include "penstock/ops/filter/filter.h"
 
+#include "penstock/ops/function_stage.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/on_error/on_error.h"
 
@@ -65,7 +66,9 @@ StatusOr<std::vector<std::int8_t>> apply_predicate(const Function& predicate,
 
 namespace {
 
-class Filter final : public TransformOp, public OwnErrorPolicy {
+class Filter final : public TransformOp,
+                    public OwnErrorPolicy,
+                    public FunctionStage {
  public:
   Filter(FunctionRef fn, MapOptions options, int cap)
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
@@ -125,9 +128,15 @@ class Filter final : public TransformOp, public OwnErrorPolicy {
   const ErrorPolicy& error_policy() const override {
     return options_.on_error;
   }
-  const FunctionRef& function() const { return fn_; }
-  std::shared_ptr<const Transform> with(FunctionRef fn) const {
-    return std::make_shared<Filter>(std::move(fn), options_, cap_);
+  const FunctionRef& function() const override { return fn_; }
+  std::shared_ptr<const Transform> with_function(
+      FunctionRef function) const override {
+    return std::make_shared<Filter>(std::move(function), options_, cap_);
+  }
+  bool passes_elements() const override { return true; }
+  bool changes_errors() const override {
+    return options_.on_error.kind == ErrorPolicy::Kind::kSkip ||
+           options_.on_error.kind == ErrorPolicy::Kind::kReplace;
   }
 
  private:
@@ -145,21 +154,6 @@ StatusOr<std::shared_ptr<const Operator>> make_filter(FunctionRef predicate,
   PS_RETURN_IF_ERROR(check_policy("filter", options.on_error));
   return std::make_shared<Filter>(std::move(predicate), std::move(options),
                                   cap);
-}
-
-FunctionRef filter_function(const Transform& transform) {
-  const auto* found = dynamic_cast<const Filter*>(&transform);
-  if (found == nullptr) return nullptr;
-  const ErrorPolicy::Kind kind = found->error_policy().kind;
-  return kind == ErrorPolicy::Kind::kSkip ||
-                 kind == ErrorPolicy::Kind::kReplace
-             ? nullptr
-             : found->function();
-}
-
-std::shared_ptr<const Transform> with_filter_function(
-    const Transform& filter, FunctionRef function) {
-  return dynamic_cast<const Filter&>(filter).with(std::move(function));
 }
 
 }  // namespace penstock::ops

@@ -19,11 +19,4 @@ StatusOr<std::vector<std::int8_t>> apply_predicate(const Function& predicate,
 /// InvalidArgument unless the function may give a bool scalar.
 Status check_predicate(const Function& predicate, const Spec& input);
 
-/// The function of a filter that leaves errors as they are; null for any other
-/// transform.
-FunctionRef filter_function(const Transform& transform);
-/// `filter`, of which filter_function() gave one, with another function.
-std::shared_ptr<const Transform> with_filter_function(
-    const Transform& filter, FunctionRef function);
-
 }  // namespace penstock::ops

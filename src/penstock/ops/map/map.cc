@@ -5,13 +5,16 @@
 
 #include <limits>
 
+#include "penstock/ops/function_stage.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/on_error/on_error.h"
 
 namespace penstock::ops {
 namespace {
 
-class Map final : public TransformOp, public OwnErrorPolicy {
+class Map final : public TransformOp,
+                 public OwnErrorPolicy,
+                 public FunctionStage {
  public:
   Map(FunctionRef fn, MapOptions options, int cap)
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
@@ -76,9 +79,15 @@ class Map final : public TransformOp, public OwnErrorPolicy {
     return options_.on_error;
   }
 
-  const FunctionRef& function() const { return fn_; }
-  std::shared_ptr<const Transform> with(FunctionRef fn) const {
-    return std::make_shared<Map>(std::move(fn), options_, cap_);
+  const FunctionRef& function() const override { return fn_; }
+  std::shared_ptr<const Transform> with_function(
+      FunctionRef function) const override {
+    return std::make_shared<Map>(std::move(function), options_, cap_);
+  }
+  bool passes_elements() const override { return false; }
+  bool changes_errors() const override {
+    return options_.on_error.kind == ErrorPolicy::Kind::kSkip ||
+           options_.on_error.kind == ErrorPolicy::Kind::kReplace;
   }
 
  private:
@@ -114,21 +123,6 @@ StatusOr<std::shared_ptr<const Operator>> make_map(FunctionRef fn,
                       parallel_cap("map", options.num_parallel_calls));
   PS_RETURN_IF_ERROR(check_policy("map", options.on_error));
   return std::make_shared<Map>(std::move(fn), std::move(options), cap);
-}
-
-FunctionRef map_function(const Transform& transform) {
-  const auto* found = dynamic_cast<const Map*>(&transform);
-  if (found == nullptr) return nullptr;
-  const ErrorPolicy::Kind kind = found->error_policy().kind;
-  return kind == ErrorPolicy::Kind::kSkip ||
-                 kind == ErrorPolicy::Kind::kReplace
-             ? nullptr
-             : found->function();
-}
-
-std::shared_ptr<const Transform> with_map_function(
-    const Transform& map, FunctionRef function) {
-  return dynamic_cast<const Map&>(map).with(std::move(function));
 }
 
 }  // namespace penstock::ops

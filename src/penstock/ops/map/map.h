@@ -18,11 +18,4 @@ StatusOr<std::shared_ptr<const Operator>> make_map(FunctionRef fn,
 /// num_parallel_calls as a cap: 0 for AUTOTUNE, InvalidArgument below 1.
 StatusOr<int> parallel_cap(std::string_view op, std::int64_t calls);
 
-/// The function of a map that leaves errors as they are; null for any other
-/// transform.
-FunctionRef map_function(const Transform& transform);
-/// `map`, of which map_function() gave one, with another function.
-std::shared_ptr<const Transform> with_map_function(
-    const Transform& map, FunctionRef function);
-
 }  // namespace penstock::ops
