@@ -48,8 +48,13 @@ def python_form(fn: Any) -> Any:
     return fn.ctypes if _is_cfunc(fn) else fn
 
 
-def compile_pointer(fn: Any, spec: Any) -> tuple[int, Any, Any]:
-    """(address, owner of the code, spec of the result), or NotCompiled."""
+def compile_pointer(
+    fn: Any, spec: Any, kind: str = "element"
+) -> tuple[int, Any, Any]:
+    """(address, owner of the code, spec of the result), or NotCompiled.
+
+    A "predicate" gives the truth of the function's number, a "number" int64.
+    """
     numba: Any = importlib.import_module("numba")
     types: Any = numba.types
     if spec is None or spec is UNKNOWN_SPEC:
@@ -73,7 +78,9 @@ def compile_pointer(fn: Any, spec: Any) -> tuple[int, Any, Any]:
             result = signature.return_type
         results = list(result) if isinstance(result, types.BaseTuple) else [result]
         specs = [_result_spec(r) for r in results]
-        wrapper = _wrapper(compiled, leaves, results)
+        if kind != "element":
+            specs = [_number_spec(kind, result, specs)]
+        wrapper = _wrapper(compiled, leaves, results, specs)
     except numba.core.errors.NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise NotCompiled("Numba: " + ": ".join(lines[:2])) from None
@@ -110,6 +117,17 @@ def _result_spec(kind: Any) -> TensorSpec:
     raise NotCompiled(f"it returns {kind}")
 
 
+def _number_spec(kind: str, result: Any, specs: list[TensorSpec]) -> TensorSpec:
+    """What a predicate or a key becomes: a truth value, or int64."""
+    if len(specs) != 1 or specs[0].shape != ():
+        raise NotCompiled(f"it returns {result}, not one number")
+    if kind == "predicate":
+        return TensorSpec((), np.bool_)
+    if specs[0].dtype.dtype.kind not in "iu" or specs[0].dtype.dtype == np.uint64:
+        raise NotCompiled(f"it returns {result}, not a whole number")
+    return TensorSpec((), np.int64)
+
+
 @functools.lru_cache(maxsize=1)
 def _as_pointer() -> Any:
     """An address as a pointer, inside compiled code."""
@@ -126,8 +144,10 @@ def _as_pointer() -> Any:
     return as_pointer
 
 
-def _wrapper(compiled: Any, leaves: list[Any], results: list[Any]) -> Any:
-    """A C function around `compiled`."""
+def _wrapper(
+    compiled: Any, leaves: list[Any], results: list[Any], specs: list[Any]
+) -> Any:
+    """A C function around `compiled`; a result is written as its spec says."""
     import ctypes
 
     numba: Any = importlib.import_module("numba")
@@ -167,7 +187,10 @@ def _wrapper(compiled: Any, leaves: list[Any], results: list[Any]) -> Any:
     )
     for i, kind in enumerate(results):
         value = f"result[{i}]" if several else "result"
-        scope[f"out{i}"] = _result_spec(kind).dtype.dtype
+        wanted = specs[i].dtype.dtype
+        scope[f"out{i}"] = wanted
+        if wanted == np.bool_ and not isinstance(kind, types.Boolean):
+            value = f"{value} != 0"
         if isinstance(kind, types.Array):
             whole = "" if kind.layout == "C" else "np.ascontiguousarray"
             lines += [

@@ -39,7 +39,6 @@ class Dataset(Sources, FileSources, Transforms):
     [64 81]
     """
 
-    __penstock_dataset__ = True  # for the tracer
     __slots__ = ("_native", "_recipe", "_functions", "_options", "__weakref__")
     _native: Any
     _recipe: recipes.Recipe | None
@@ -50,6 +49,19 @@ class Dataset(Sources, FileSources, Transforms):
         raise ArgumentTypeError(
             "Dataset: made by its sources, for example Dataset.range(10)"
         )
+
+    # What a traced function sees in place of the class, and of a dataset.
+
+    @classmethod
+    def __penstock_sources__(cls) -> Any:
+        from penstock._template import TemplateSources
+
+        return TemplateSources()
+
+    def __penstock_dataset__(self) -> Any:
+        from penstock._template import TemplateDataset
+
+        return TemplateDataset(self)
 
     # --- looking at it ----------------------------------------------------
 

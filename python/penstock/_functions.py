@@ -119,15 +119,13 @@ def _compiled(
     if kind == "dataset":
         return "it is compiled"
     try:
-        address, owner, spec = compiled.compile_pointer(fn, input_spec)
+        address, owner, spec = compiled.compile_pointer(fn, input_spec, kind)
         if (
             kind == "element"
             and signature is not None
             and not _accepts(signature, spec)
         ):
             raise compiled.NotCompiled(f"it gives {spec}, declared is {signature}")
-        if kind != "element":
-            raise compiled.NotCompiled("only functions of map are")
     except compiled.NotCompiled as why:
         return f"not called by pointer: {why}"
     fallback = _penstock.python_function(plain, kind, signature, identity)
@@ -168,16 +166,18 @@ def _native(
     except TraceRefused as refused:
         return refused.describe()
     name = function_name(fn)
-    if kind == "dataset":
+    if not isinstance(traced, _trace.Inspected):
+        if kind != "dataset":
+            return Lowered(traced.function(), traced.fusion, name)
         handle, prototype = traced
         inner = [f.describe() for f in prototype._functions.values()]
         return Lowered(handle, "; ".join(["a template", *inner]), name)
-    if not isinstance(traced, _trace.Inspected):
-        return Lowered(traced.function(), traced.fusion, name)
     reasons: list[str] = []
 
     def specialize(spec: Any) -> Any:
         try:
+            if kind == "dataset":
+                return traced.template(spec, signature)[0]
             return traced.checked(spec, kind, signature)
         except TraceRefused as refused:
             reasons.append(refused.describe())
@@ -187,6 +187,11 @@ def _native(
         raise InvalidArgumentError(f"{op}: cannot run natively: {reasons[-1]}")
 
     identity = function_identity(fn)
+    if kind == "dataset":
+        called = raise_refusal if executor == "native" else fn
+        plain = _penstock.python_dataset_function(called, signature, identity)
+        handle = _penstock.late_template(specialize, plain, signature, identity)
+        return Lowered(handle, "a template, when the first data is there", name)
     if executor == "native":
         fallback = _penstock.python_function(raise_refusal, kind, signature, identity)
     else:

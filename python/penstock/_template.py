@@ -244,6 +244,31 @@ def _fixed_length_records(
     return _files("fixed_length_records", Dataset.fixed_length_records, files, given)
 
 
+def _by_names(kind: str, files: Any, given: dict[str, Any]) -> Any:
+    """A source that a dataset of names feeds: the one of the element."""
+    if _depends(given):
+        refuse(f"{kind} has an argument that depends on the element")
+    if not isinstance(files, TemplateDataset):
+        if not isinstance(files, TracedBytes) or files.shape != ():
+            refuse(f"{kind} of a file whose name is not the element's")
+        files = _tensors(files)
+    return _build(getattr(Dataset, kind), (files,), given)
+
+
+def _csv(files: Any, columns: Any = None, **given: Any) -> Any:
+    if columns is None:
+        refuse("csv without columns: they are in the file's first line")
+    return _by_names("csv", files, {"columns": columns, **given})
+
+
+def _jsonl(files: Any, fields: Any, **given: Any) -> Any:
+    return _by_names("jsonl", files, {"fields": fields, **given})
+
+
+def _tar(files: Any, fields: Any = None, **given: Any) -> Any:
+    return _by_names("tar", files, {"fields": fields, **given})
+
+
 _SOURCES = {
     "range": _range,
     "from_tensors": _tensors,
@@ -251,6 +276,9 @@ _SOURCES = {
     "tfrecord": _tfrecord,
     "text_lines": _text_lines,
     "fixed_length_records": _fixed_length_records,
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "tar": _tar,
 }
 
 

@@ -253,14 +253,10 @@ def compile_native(fn: Any, kind: str, spec: Any, signature: Any) -> Any:
     first data is there.
     """
     inspected = Inspected(fn)
-    if kind == "dataset":
-        if not _known(spec):
-            raise TraceRefused(
-                "the elements' spec is not known when the graph is built"
-            )
-        return inspected.template(spec, signature)
     if not _known(spec):
         return inspected
+    if kind == "dataset":
+        return inspected.template(spec, signature)
     return inspected.checked(spec, kind, signature)
 
 

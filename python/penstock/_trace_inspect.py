@@ -292,10 +292,10 @@ class Sandbox:
             return _BUILTIN_IDS[id(value)]
         if id(value) in _MATH:
             return _plain_only(value, name)
-        if getattr(kind, "__penstock_dataset__", False):
-            from penstock._template import TemplateDataset
-
-            return TemplateDataset(value)
+        if hasattr(value, "__penstock_form__"):
+            return value.__penstock_form__()
+        if hasattr(kind, "__penstock_dataset__"):
+            return kind.__penstock_dataset__(value)
         if isinstance(value, type):
             return self._type(value, name)
         if isinstance(value, types.ModuleType):
@@ -325,10 +325,8 @@ class Sandbox:
             return TypeFunction(value)
         if issubclass(value, tuple) and hasattr(value, "_fields"):
             return value
-        if value.__dict__.get("__penstock_dataset__", False):
-            from penstock._template import TemplateSources
-
-            return TemplateSources()
+        if "__penstock_sources__" in value.__dict__:
+            return value.__penstock_sources__()  # type: ignore[attr-defined]
         raise TraceRefused(f"calls {name}")
 
     def _container(self, value: Any, name: str) -> Any:

@@ -23,6 +23,7 @@ void bind_files(nb::module_& m);
 void bind_file_sources(nb::class_<Dataset>& c);
 void bind_functions(nb::module_& m);
 void bind_iterator(nb::module_& m);
+void bind_number_types(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_trace(nb::module_& m);
 

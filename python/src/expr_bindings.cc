@@ -456,6 +456,19 @@ void bind_expr(nb::module_& m) {
   m.def("late_function", &late_function, nb::arg("specialize"),
         nb::arg("fallback"), nb::arg("declared").none(), nb::arg("kind"),
         nb::arg("identity"));
+  m.def(
+      "late_template",
+      [](nb::callable specialize, const DatasetFunctionHandle& fallback,
+         nb::object declared, std::string identity) {
+        Spec spec;
+        if (!declared.is_none()) {
+          spec = value_or_raise(spec_from_python(declared.ptr()));
+        }
+        return make_late_template(specialize, fallback, std::move(spec),
+                                  std::move(identity));
+      },
+      nb::arg("specialize"), nb::arg("fallback"), nb::arg("declared").none(),
+      nb::arg("identity"));
   m.def("template_hole", [](nb::object spec) {
     return make_template_hole(value_or_raise(spec_from_python(spec.ptr())));
   });

@@ -42,6 +42,7 @@ NB_MODULE(_penstock, m) {
   bind_expr(m);
   bind_arrow(m);
   bind_compiled(m);
+  bind_number_types(m);
   bind_files(m);
   bind_doctor(m);
 }

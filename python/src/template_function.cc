@@ -7,6 +7,8 @@
 #include "template_function.h"
 
 #include <map>
+#include <mutex>
+#include <shared_mutex>
 
 #include "convert.h"
 #include "penstock/expr/evaluate.h"
@@ -225,7 +227,98 @@ class TemplateFunction final : public DatasetFunction {
   std::string identity_;
 };
 
+class LateTemplate final : public DatasetFunction {
+ public:
+  LateTemplate(PyRef specialize, DatasetFunctionRef fallback, Spec declared,
+               std::string identity)
+      : specialize_(std::move(specialize)),
+        fallback_(std::move(fallback)),
+        declared_(std::move(declared)),
+        identity_(std::move(identity)) {}
+
+  StatusOr<Spec> output_spec(const Spec&) const override { return declared_; }
+  std::string identity() const override { return identity_; }
+
+  StatusOr<NodeRef> call(const Element& element) const override {
+    DatasetFunctionRef chosen;
+    if (!find(element, chosen)) chosen = make(element);
+    return (chosen ? chosen : fallback_)->call(element);
+  }
+
+ private:
+  static constexpr std::size_t kMaxTemplates = 64;
+  struct Made {
+    Spec spec;
+    DatasetFunctionRef function;  // null: there is no template
+  };
+
+  bool find(const Element& element, DatasetFunctionRef& out) const {
+    const std::shared_lock lock(mutex_);
+    for (const Made& made : made_) {
+      if (!made.spec.check(element).ok()) continue;
+      out = made.function;
+      return true;
+    }
+    return made_.size() >= kMaxTemplates;
+  }
+
+  /// With dimensions left open, so that all of one rank share a template; or
+  /// with them, for a function that reads them.
+  DatasetFunctionRef make(const Element& element) const {
+    const Spec exact = Spec::of(element);
+    Spec open = exact;
+    for (LeafSpec& leaf : open.leaves()) {
+      for (std::size_t i = 0; i < leaf.shape.rank(); ++i) {
+        leaf.shape.set(i, kUnknownDim);
+      }
+    }
+    Made made{open, ask(open)};
+    if (!made.function) made = {exact, ask(exact)};
+    const std::unique_lock lock(mutex_);
+    made_.push_back(made);
+    return made.function;
+  }
+
+  DatasetFunctionRef ask(const Spec& spec) const {
+    const Gil gil;
+    if (!gil.ok()) return nullptr;
+    return in_interpreter([&]() -> DatasetFunctionRef {
+      const Owned argument(spec_to_python(spec));
+      const Owned result(
+          argument.get() == nullptr
+              ? nullptr
+              : PyObject_CallOneArg(specialize_.get(), argument.get()));
+      if (result.get() == nullptr) {
+        PyErr_Clear();
+        return nullptr;
+      }
+      DatasetFunctionHandle* handle = nullptr;
+      if (!nb::try_cast(nb::handle(result.get()), handle) ||
+          handle == nullptr) {
+        return nullptr;
+      }
+      return handle->ref;
+    });
+  }
+
+  const PyRef specialize_;
+  const DatasetFunctionRef fallback_;
+  const Spec declared_;
+  const std::string identity_;
+  mutable std::shared_mutex mutex_;
+  mutable std::vector<Made> made_;
+};
+
 }  // namespace
+
+DatasetFunctionHandle make_late_template(nb::callable specialize,
+                                         const DatasetFunctionHandle& fallback,
+                                         Spec declared, std::string identity) {
+  return {std::make_shared<LateTemplate>(ref(specialize), fallback.ref,
+                                         std::move(declared),
+                                         std::move(identity)),
+          fallback.counters, "native"};
+}
 
 Dataset make_template_hole(Spec spec) {
   NodeRef node = value_or_raise(

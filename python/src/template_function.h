@@ -15,4 +15,10 @@ DatasetFunctionHandle make_template_function(expr::ProgramRef program,
                                              const Dataset& prototype,
                                              const nb::list& sources);
 
+/// A template made when the first elements show their spec: `specialize(spec)`
+/// gives one, or None, and then `fallback` is called.
+DatasetFunctionHandle make_late_template(nb::callable specialize,
+                                         const DatasetFunctionHandle& fallback,
+                                         Spec declared, std::string identity);
+
 }  // namespace penstock::python

@@ -158,3 +158,67 @@ def test_a_declared_result_must_be_the_compiled_one():
             executor="native",
             output_signature=ps.TensorSpec((), ps.float32),
         )
+
+
+@numba.njit
+def even(x):
+    return x % 2 == 0
+
+
+@numba.njit
+def remainder(x):
+    return x % 3
+
+
+@numba.njit
+def length(row):
+    return row.size
+
+
+def test_filters_and_take_while():
+    ds = ps.Dataset.range(10_000).filter(even)
+    assert by_pointer(ds), ds.explain()
+    assert [int(x) for x in ds.take(3)] == [0, 2, 4]
+    # A number is true unless it is 0.
+    ds = ps.Dataset.range(7).filter(remainder)
+    assert by_pointer(ds)
+    assert [int(x) for x in ds] == [1, 2, 4, 5]
+    ds = ps.Dataset.range(1, 9).take_while(remainder)
+    assert by_pointer(ds)
+    assert [int(x) for x in ds] == [1, 2]
+
+
+def test_keys_and_lengths():
+    ds = ps.Dataset.range(9).group_by_window(
+        remainder, lambda key, window: window.batch(9), 9
+    )
+    assert by_pointer(ds), ds.explain()
+    assert [b.tolist() for b in ds] == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+    rows = ps.Dataset.from_generator(
+        lambda: iter([np.ones(n, np.int64) for n in (1, 5, 2)]),
+        ps.TensorSpec((None,), ps.int64),
+    )
+    ds = rows.bucket_by_sequence_length(length, [3], [2, 2])
+    assert by_pointer(ds), ds.explain()
+    assert [b.shape for b in ds] == [(2, 2), (1, 5)]
+
+
+def test_a_predicate_that_gives_an_array_is_refused_with_the_reason():
+    with pytest.raises(ps.InvalidArgumentError, match="not one number"):
+        ps.Dataset.range(3).batch(2).filter(affine, executor="native")
+
+
+def test_an_exception_in_a_filter_is_raised_at_its_element():
+    @numba.njit
+    def strict(x):
+        if x == 2:
+            raise ValueError("two")
+        return x > 0
+
+    ds = ps.Dataset.range(4).filter(strict)
+    assert by_pointer(ds)
+    it = iter(ds)
+    assert next(it) == 1
+    with pytest.raises(ValueError, match="two"):
+        next(it)
+    assert next(it) == 3

@@ -47,6 +47,19 @@ class Dataset(Sources, Transforms):
             "Dataset: made by its sources, for example tf.data.Dataset.range(10)"
         )
 
+    # What a traced function sees in place of the class, and of a dataset.
+
+    @classmethod
+    def __penstock_sources__(cls) -> Any:
+        from penstock.tf import _template
+
+        return _template.Sources()
+
+    def __penstock_dataset__(self) -> Any:
+        from penstock.tf import _template
+
+        return _template.Template(self._penstock_value)
+
     @classmethod
     def _of(cls, engine: Any, options: Options | None = None) -> Dataset:
         """A dataset of ours around one of the engine's."""

@@ -24,6 +24,7 @@ class DType(base.DType):
     """
 
     __slots__ = ()
+    _is_numeric = True  # asked by numpy.testing
 
     @property
     def is_floating(self) -> bool:
@@ -48,6 +49,19 @@ class DType(base.DType):
     @property
     def is_numeric(self) -> bool:
         return self.is_floating or self.is_integer
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter for it: "i", "u", "f", "b" or "O"."""
+        return self.dtype.kind
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def type(self) -> Any:
+        return self.dtype.type
 
     @property
     def base_dtype(self) -> DType:
@@ -102,6 +116,11 @@ class DType(base.DType):
         return as_dtype, (self.name,)
 
 
+class _Text(DType):
+    __slots__ = ()
+    _is_numeric = False
+
+
 bool_ = DType("bool", 1)
 int8 = DType("int8", 1)
 int16 = DType("int16", 2)
@@ -115,8 +134,8 @@ float16 = half = DType("float16", 2)
 bfloat16 = DType("bfloat16", 2)
 float32 = DType("float32", 4)
 float64 = double = DType("float64", 8)
-string = DType("string", 0)
-unknown = DType("unknown", 0)
+string = _Text("string", 0)
+unknown = _Text("unknown", 0)
 
 _BY_NAME = {
     dtype.name: dtype

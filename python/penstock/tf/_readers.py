@@ -69,6 +69,12 @@ class TFRecordDataset(_Reader):
     __slots__ = ()
     _penstock_reader = staticmethod(_read_tfrecord)
 
+    @classmethod
+    def __penstock_sources__(cls) -> Any:
+        from penstock.tf import _template
+
+        return _template.Reader(cls, _template.tfrecords)
+
     def __init__(
         self,
         filenames: Any,
@@ -98,6 +104,12 @@ class TextLineDataset(_Reader):
     __slots__ = ()
     _penstock_reader = staticmethod(_read_lines)
 
+    @classmethod
+    def __penstock_sources__(cls) -> Any:
+        from penstock.tf import _template
+
+        return _template.Reader(cls, _template.lines)
+
     def __init__(
         self,
         filenames: Any,
@@ -126,6 +138,12 @@ class FixedLengthRecordDataset(_Reader):
     """
 
     __slots__ = ()
+
+    @classmethod
+    def __penstock_sources__(cls) -> Any:
+        from penstock.tf import _template
+
+        return _template.Reader(cls, _template.fixed_length)
 
     def __init__(
         self,

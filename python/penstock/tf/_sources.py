@@ -444,3 +444,17 @@ def _arrays(value: Any) -> Any:
 
 
 __all__ = ["Sources", "engine_of", "paths"]
+
+
+def _traced_source(name: str) -> Any:
+    def form() -> Any:
+        from penstock.tf import _template
+
+        return getattr(_template.Sources, name)
+
+    return form
+
+
+# ``flat_map(tf.data.Dataset.from_tensor_slices)``: the function as it is.
+for _name in ("range", "from_tensors", "from_tensor_slices"):
+    getattr(Sources, _name).__penstock_form__ = _traced_source(_name)

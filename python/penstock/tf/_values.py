@@ -1,7 +1,8 @@
 """Tensors as users of TensorFlow know them, on NumPy.
 
     Tensor        an array: ndarray with `.numpy()`
-    Int64 ...     a number: NumPy's own scalar with `.numpy()`, as fast as that
+    Int64 ...     a number: NumPy's own scalar with `.numpy()`, as fast as that;
+                  arithmetic keeps the class, comparisons give a Tensor
     Bytes         a string: bytes with `.numpy()`, so that `open(x)` works
 
 `wrap` makes them of what the engine gives, `unwrap` gives the engine what it
@@ -15,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from penstock import _penstock
 from penstock._dataset import Dataset as EngineDataset
 from penstock._ragged import Ragged
 from penstock._trace_value import Traced, TracedBytes, current_or_none
 from penstock.tf import _structure
-from penstock.tf._dtypes import numpy_dtype
+from penstock.tf._dtypes import as_dtype, numpy_dtype, string
 from penstock.tf._shapes import TensorShape
 
 _INT32 = range(-(2**31), 2**31)
@@ -48,6 +50,10 @@ class Tensor(np.ndarray):
         if self.ndim == 0:
             return plain[()]
         return plain if plain.flags.writeable else plain.copy()
+
+    @property
+    def dtype(self) -> Any:
+        return as_dtype(np.ndarray.dtype.__get__(self))
 
     @property
     def shape(self) -> Any:
@@ -127,46 +133,55 @@ def _as_float32(value: Any) -> Any:
 
 def _scalar_class(name: str) -> Any:
     base = getattr(np, name)
+    dtype = as_dtype(name)
+    shown = dtype.name
+    title = name.capitalize().replace("Uint", "UInt")
+    made: Any = _penstock.number_type(f"{__name__}.{title}", base)
 
     def numpy(self: Any) -> Any:
         """The value as NumPy's own scalar."""
         return base(self)
 
     def text(self: Any) -> str:
-        return f"tf.Tensor({base(self)!s}, shape=(), dtype={name})"
+        return f"tf.Tensor({base(self)!s}, shape=(), dtype={shown})"
 
     def representation(self: Any) -> str:
-        return f"<tf.Tensor: shape=(), dtype={name}, numpy={base(self)!s}>"
+        return f"<tf.Tensor: shape=(), dtype={shown}, numpy={base(self)!s}>"
 
     def formatted(self: Any, spec: str) -> str:
         return format(base(self), spec)
 
     members = {
-        "__slots__": (),
-        "__module__": __name__,
         "__doc__": f"A number of {name}: `np.{name}` with `.numpy()`.",
         "numpy": numpy,
+        "dtype": property(lambda self: dtype),
+        "__array_priority__": 100.0,  # NumPy's operands leave it to ours
         "shape": property(lambda self: TensorShape(())),
         "get_shape": lambda self: TensorShape(()),
         "set_shape": lambda self, shape: check_shape(TensorShape(()), shape),
         "__str__": text,
         "__repr__": representation,
         "__format__": formatted,
+        "__reduce__": lambda self: (made, (self.item(),)),
     }
     if np.dtype(name) in _SMALL:
-        members["__truediv__"] = lambda self, other: (
+        members["__truediv__"] = lambda self, other: wrap(
             np.float32(self) / _as_float32(other)
         )
-        members["__rtruediv__"] = lambda self, other: (
+        members["__rtruediv__"] = lambda self, other: wrap(
             _as_float32(other) / np.float32(self)
         )
-    return type(name.capitalize(), (base,), members)
+    for member, value in members.items():
+        setattr(made, member, value)
+    return made
 
 
-Int8, Int16, Int32, Int64 = map(_scalar_class, ("int8", "int16", "int32", "int64"))
-UInt8, UInt16 = map(_scalar_class, ("uint8", "uint16"))
-UInt32, UInt64 = map(_scalar_class, ("uint32", "uint64"))
-Float16, Float32, Float64 = map(_scalar_class, ("float16", "float32", "float64"))
+# Those that loops are made of first: arithmetic looks for its class in order.
+Int64, Float32, Int32, Float64 = map(
+    _scalar_class, ("int64", "float32", "int32", "float64")
+)
+Int8, Int16, UInt8, UInt16 = map(_scalar_class, ("int8", "int16", "uint8", "uint16"))
+UInt32, UInt64, Float16 = map(_scalar_class, ("uint32", "uint64", "float16"))
 
 
 class Bytes(bytes):
@@ -195,8 +210,8 @@ class Bytes(bytes):
         check_shape(TensorShape(()), shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(object)
+    def dtype(self) -> Any:
+        return string
 
     @property
     def ndim(self) -> int:
@@ -246,6 +261,19 @@ def _zero_d(value: Any) -> Tensor:
     return np.asarray(value).view(Tensor)
 
 
+def _constant(value: bool) -> Tensor:
+    made = _zero_d(value)
+    made.flags.writeable = False
+    return made
+
+
+_TRUE, _FALSE = _constant(True), _constant(False)
+
+
+def _truth(value: Any) -> Tensor:
+    return _TRUE if value else _FALSE
+
+
 def _array(value: np.ndarray[Any, Any]) -> Any:
     return value.view(Tensor)
 
@@ -253,7 +281,7 @@ def _array(value: np.ndarray[Any, Any]) -> Any:
 _WRAPPERS: dict[type, Any] = {
     np.ndarray: _array,
     bytes: Bytes,
-    np.bool_: _zero_d,
+    np.bool_: _truth,
     **{
         cls.__base__: cls
         for cls in (
@@ -513,10 +541,30 @@ def is_tensor(x: Any) -> bool:
     return type(x) in _SCALARS
 
 
+class _AnyTensor(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return is_tensor(x)
+
+
+class AnyTensor(metaclass=_AnyTensor):
+    """What `isinstance` takes for a tensor: arrays, numbers and strings.
+
+    >>> import penstock.tf as tf
+    >>> x = tf.constant(3)
+    >>> isinstance(x + 1, tf.Tensor), isinstance(3, tf.Tensor)
+    (True, False)
+    """
+
+
+AnyTensor.__name__ = AnyTensor.__qualname__ = "Tensor"
+
+
 def tracing() -> bool:
     """Whether a function is being traced on this thread."""
     return current_or_none() is not None
 
+
+_penstock.set_number_results(wrap, _TRUE, _FALSE)
 
 for _function in (constant, convert_to_tensor, is_tensor):
     setattr(_function, "__penstock_traceable__", True)  # noqa: B010

@@ -20,8 +20,16 @@ from penstock import _ops as engine_ops
 from penstock import _penstock, _random_ops
 from penstock._errors import InvalidArgumentError
 from penstock._trace_value import Traced, current_or_none
+from penstock.image._call import call as engine_call
 from penstock.tf import _missing, _seeds
-from penstock.tf._apply import apply, dims, eager_only, numpy_of, traceable
+from penstock.tf._apply import (
+    apply,
+    dims,
+    eager_only,
+    is_traced,
+    numpy_of,
+    traceable,
+)
 from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._seeds import set_seed
 from penstock.tf._values import convert_to_tensor, wrap
@@ -161,23 +169,41 @@ def categorical(
 # --- stateless ------------------------------------------------------------------
 
 
-def _key(seed: Any) -> int:
-    """Two numbers as one key."""
-    numbers = np.asarray(convert_to_tensor(seed)).astype(np.int64).reshape(-1)
-    if numbers.size != 2:
+def _seed(seed: Any) -> Any:
+    """Two whole numbers, which a traced function may compute."""
+    if isinstance(seed, Traced) and not seed.is_constant:
+        if seed.ndim != 1 or seed.shape[0] not in (2, None, -1):
+            raise InvalidArgumentError(f"seed must have shape [2], got {seed.shape}")
+        return seed
+    if is_traced(seed) and isinstance(seed, (list, tuple)):
+        if len(seed) != 2:
+            raise InvalidArgumentError(f"seed must have shape [2], got [{len(seed)}]")
+        return tuple(seed)
+    given = seed._value if isinstance(seed, Traced) else convert_to_tensor(seed)
+    numbers = np.asarray(given)
+    if numbers.shape != (2,):
         raise InvalidArgumentError(
-            f"seed must have shape [2], got {list(np.shape(numbers))}"
+            f"seed must have shape [2], got {list(numbers.shape)}"
         )
-    first, second = (int(n) % 2**64 for n in numbers)
-    # Odd multipliers, so that neighbours give other streams.
-    mixed = first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F
-    return (mixed ^ (mixed >> 31)) % 2**64
+    return tuple(int(n) for n in numbers.astype(np.int64))
 
 
-def _stateless(kind: str, dtype: Any, shape: Any, seed: Any, bound: int = 1) -> Any:
-    return _penstock.random_values(
-        kind, np.dtype(dtype), _key(seed), 0, bound, list(dims(shape))
+def _stateless(kind: str, dtype: Any, shape: Any, seed: Any, bound: Any = 1) -> Any:
+    """Values of the seed alone: plain, or traced where the seed is computed."""
+    return engine_call(
+        "random.stateless",
+        params={"seed": _seed(seed), "bound": bound},
+        kind=kind,
+        dtype=np.dtype(dtype),
+        shape=tuple(dims(shape)),
     )
+
+
+def _scaled(values: Any, factor: Any, offset: Any, dtype: Any) -> Any:
+    """values * factor + offset, computed in the dtype that was drawn."""
+    kind = values.dtype
+    made = values * engine_ops.cast(factor, kind) + engine_ops.cast(offset, kind)
+    return _finish(made, numpy_dtype(dtype))
 
 
 @traceable
@@ -198,18 +224,25 @@ def stateless_uniform(
     >>> bool(tf.reduce_all(a == b))
     True
     """
-    eager_only("stateless random values", seed, minval, maxval)
     wanted = numpy_dtype(dtype)
     if wanted.kind in "iu":
         if maxval is None:
             raise ValueError(f"Must specify maxval for integer dtype {wanted}")
-        low, high = int(minval), int(maxval)
-        values = _stateless("below", np.int64, shape, seed, high - low)
-        return _finish(np.asarray(values) + low, wanted)
-    values = _stateless("uniform", np.float32, shape, seed)
-    high = 1 if maxval is None else numpy_of(maxval)
-    low = numpy_of(minval)
-    return _finish(values * np.float32(high - low) + np.float32(low), wanted)
+        low = engine_ops.cast(minval, np.int64)
+        reach = engine_ops.cast(maxval, np.int64) - low
+        values = _stateless("below", np.int64, shape, seed, reach)
+        return _finish(values + low, wanted)
+    values = _stateless("uniform", _drawn(wanted), shape, seed)
+    high = engine_ops.cast(1 if maxval is None else maxval, values.dtype)
+    low = engine_ops.cast(minval, values.dtype)
+    return _scaled(values, high - low, low, wanted)
+
+
+def _drawn(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which floats are drawn."""
+    if dtype.kind != "f":
+        raise ValueError(f"random: dtype must be a float's, got {dtype}")
+    return dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
 
 
 @traceable
@@ -222,10 +255,17 @@ def stateless_normal(
     name: str | None = None,
     alg: str = "auto_select",
 ) -> Any:
-    """Normally distributed values: the same for the same seed."""
-    eager_only("stateless random values", seed, mean, stddev)
-    values = _stateless("normal", np.float32, shape, seed)
-    return _finish(values * numpy_of(stddev) + numpy_of(mean), numpy_dtype(dtype))
+    """Normally distributed values: the same for the same seed.
+
+    >>> import penstock.tf as tf
+    >>> ds = tf.data.Dataset.range(2).map(
+    ...     lambda i: tf.random.stateless_normal((2,), seed=[1, i]))
+    >>> first, second = ds
+    >>> bool(tf.reduce_all(first == tf.random.stateless_normal((2,), seed=[1, 0])))
+    True
+    """
+    values = _stateless("normal", _drawn(numpy_dtype(dtype)), shape, seed)
+    return _scaled(values, stddev, mean, dtype)
 
 
 @traceable
@@ -239,26 +279,16 @@ def stateless_truncated_normal(
     alg: str = "auto_select",
 ) -> Any:
     """Normally distributed values less than two deviations away."""
-    eager_only("stateless random values", seed, mean, stddev)
-    sizes = dims(shape)
-    key = _key(seed)
-    values: Any = np.full(sizes, 3.0)
-    for call in range(64):
-        far = np.abs(values) > 2
-        if not far.any():
-            break
-        again: Any = _penstock.random_values(
-            "normal", np.dtype(np.float64), key, call, 1, list(sizes)
-        )
-        values = np.where(far, again, values)
-    made = np.clip(values, -2, 2) * numpy_of(stddev) + numpy_of(mean)
-    return _finish(made, numpy_dtype(dtype))
+    values = _stateless("truncated_normal", _drawn(numpy_dtype(dtype)), shape, seed)
+    return _scaled(values, stddev, mean, dtype)
 
 
+@traceable
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = np.int64, name: Any = None
 ) -> Any:
     """Classes drawn with the probabilities of `logits`: the same for a seed."""
+    eager_only("stateless_categorical", logits, seed)
     rows = np.asarray(convert_to_tensor(logits)).astype(np.float64)
     weights = np.exp(rows - rows.max(-1, keepdims=True))
     ends = np.cumsum(weights / weights.sum(-1, keepdims=True), -1)
@@ -270,26 +300,130 @@ def stateless_categorical(
     return wrap(np.minimum(np.array(made), top).astype(numpy_dtype(dtype)))
 
 
+def _python_stream(op: str, seed: Any, *values: Any) -> Any:
+    """A NumPy generator of a seed, for distributions that are no operations."""
+    eager_only(op, seed, *values)
+    return np.random.Generator(np.random.Philox(key=list(np.uint64(_seed(seed)))))
+
+
+@traceable
+def stateless_binomial(
+    shape: Any,
+    seed: Any,
+    counts: Any,
+    probs: Any,
+    output_dtype: Any = np.int32,
+    name: str | None = None,
+) -> Any:
+    """Successes of `counts` trials: the same for the same seed."""
+    stream = _python_stream("stateless_binomial", seed, counts, probs)
+    drawn = stream.binomial(np.int64(counts), numpy_of(probs), dims(shape))
+    return _finish(drawn, numpy_dtype(output_dtype))
+
+
+@traceable
+def stateless_poisson(
+    shape: Any, seed: Any, lam: Any, dtype: Any = np.int32, name: str | None = None
+) -> Any:
+    """Poisson distributed counts: the same for the same seed."""
+    stream = _python_stream("stateless_poisson", seed, lam)
+    return _finish(stream.poisson(numpy_of(lam), dims(shape)), numpy_dtype(dtype))
+
+
+@traceable
+def stateless_gamma(
+    shape: Any,
+    seed: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Any:
+    """Gamma distributed values: the same for the same seed."""
+    stream = _python_stream("stateless_gamma", seed, alpha, beta)
+    scale = 1.0 if beta is None else 1.0 / np.asarray(numpy_of(beta))
+    drawn = stream.gamma(numpy_of(alpha), scale, dims(shape))
+    return _finish(drawn, numpy_dtype(dtype))
+
+
+@traceable
+def poisson(
+    shape: Any,
+    lam: Any,
+    dtype: Any = float32,
+    seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Poisson distributed counts; the shape of `lam` comes last.
+
+    >>> import penstock.tf as tf
+    >>> tf.random.poisson([4], 2.5).shape
+    TensorShape([4])
+    """
+    eager_only("poisson", lam)
+    rates = np.asarray(convert_to_tensor(lam))
+    stream = np.random.Generator(np.random.Philox(key=_fresh_key()))
+    drawn = stream.poisson(rates, (*dims(shape), *rates.shape))
+    return _finish(drawn, numpy_dtype(dtype))
+
+
+@traceable
+def gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = float32,
+    seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Gamma distributed values; the shape of `alpha` comes last."""
+    eager_only("gamma", alpha, beta)
+    shapes = np.asarray(convert_to_tensor(alpha))
+    scale = 1.0 if beta is None else 1.0 / np.asarray(numpy_of(beta))
+    stream = np.random.Generator(np.random.Philox(key=_fresh_key()))
+    sizes = (*dims(shape), *np.broadcast_shapes(shapes.shape, np.shape(scale)))
+    return _finish(stream.gamma(shapes, scale, sizes), numpy_dtype(dtype))
+
+
+def _fresh_key() -> Any:
+    """Two words of the element's stream, or of the global seed."""
+    drawn = np.asarray(_draw("below", np.int64, (2,), 2**62))
+    return drawn.astype(np.uint64)
+
+
 @traceable
 def experimental_stateless_shuffle(value: Any, seed: Any, **more: Any) -> Any:
     """The rows of a tensor in the order that a seed says."""
-    eager_only("stateless random values", value, seed)
-    x = np.asarray(convert_to_tensor(value))
-    order = np.asarray(_stateless("permutation", np.int64, (len(x),), seed))
-    return wrap(x[order])
+    x = convert_to_tensor(value)
+    length = x.shape[0]
+    if isinstance(x, Traced) and (length is None or length < 0):
+        eager_only("stateless shuffle of a number of rows that is not known", x)
+    order = _stateless("permutation", np.int64, (int(length),), seed)
+    if is_traced(x, order):
+        return engine_ops.gather(x, order)
+    return wrap(np.asarray(x)[np.asarray(order)])
 
 
+@traceable
 def split(seed: Any, num: int = 2, **more: Any) -> Any:
-    """Several seeds of one."""
-    values = np.asarray(_stateless("below", np.int64, (int(num), 2), seed, 2**31 - 1))
-    return wrap(values.astype(np.int32))
+    """Several seeds of one.
+
+    >>> import penstock.tf as tf
+    >>> tf.random.split([1, 2], 3).shape
+    TensorShape([3, 2])
+    """
+    values = _stateless("below", np.int64, (int(num), 2), seed, 2**31 - 1)
+    return _finish(values, np.dtype(np.int32))
 
 
+@traceable
 def fold_in(seed: Any, data: Any, **more: Any) -> Any:
     """A seed of a seed and a number."""
-    mixed = np.asarray(convert_to_tensor(seed)).astype(np.int64) + [0, int(data)]
+    first = _stateless("below", np.int64, (2,), seed, 2**31 - 1)
+    number = engine_ops.cast(data, np.int64)
+    mixed = engine_ops.stack([first[0] + number, first[1]])
     values = _stateless("below", np.int64, (2,), mixed, 2**31 - 1)
-    return wrap(np.asarray(values).astype(np.int32))
+    return _finish(values, np.dtype(np.int32))
 
 
 class Generator:
@@ -352,6 +486,11 @@ def get_global_generator() -> Generator:
     return _global_generator[0]
 
 
+def set_global_generator(generator: Generator) -> None:
+    """Makes `generator` the one that everybody shares."""
+    _global_generator[:] = [generator]
+
+
 def __getattr__(name: str) -> Any:
     return _missing.resolve("random", name)
 
@@ -361,13 +500,19 @@ __all__ = [
     "categorical",
     "experimental_stateless_shuffle",
     "fold_in",
+    "gamma",
     "get_global_generator",
     "normal",
+    "poisson",
+    "set_global_generator",
     "set_seed",
     "shuffle",
     "split",
+    "stateless_binomial",
     "stateless_categorical",
+    "stateless_gamma",
     "stateless_normal",
+    "stateless_poisson",
     "stateless_truncated_normal",
     "stateless_uniform",
     "truncated_normal",

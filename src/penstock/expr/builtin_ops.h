@@ -16,6 +16,7 @@ void add_image_random_ops(std::vector<NativeOp>& out);
 void add_image_fused_op(std::vector<NativeOp>& out);
 void add_io_ops(std::vector<NativeOp>& out);
 void add_ragged_ops(std::vector<NativeOp>& out);
+void add_random_ops(std::vector<NativeOp>& out);
 void add_string_ops(std::vector<NativeOp>& out);
 
 }  // namespace penstock::expr

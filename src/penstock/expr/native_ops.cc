@@ -26,6 +26,7 @@ Table& table() {
     add_image_fused_op(ops);
     add_io_ops(ops);
     add_ragged_ops(ops);
+    add_random_ops(ops);
     add_string_ops(ops);
     for (NativeOp& op : ops) {
       std::string name = op.name;
