@@ -48,9 +48,7 @@ def python_form(fn: Any) -> Any:
     return fn.ctypes if _is_cfunc(fn) else fn
 
 
-def compile_pointer(
-    fn: Any, spec: Any, kind: str = "element"
-) -> tuple[int, Any, Any]:
+def compile_pointer(fn: Any, spec: Any, kind: str = "element") -> tuple[int, Any, Any]:
     """(address, owner of the code, spec of the result), or NotCompiled.
 
     A "predicate" gives the truth of the function's number, a "number" int64.

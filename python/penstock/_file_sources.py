@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,13 +152,15 @@ class FileSources:
         compression: str | None = None,
         num_parallel_reads: int = AUTOTUNE,
         max_record_bytes: int = 1 << 30,
+        column_indices: Sequence[int] | None = None,
         name: str | None = None,
     ) -> Dataset:
         """The records of CSV files, as dicts of scalars.
 
         `columns` names all fields in order, with a dtype, or with a default for
         what is empty. Without it names come from the header, dtypes from the
-        first rows.
+        first rows. `column_indices` says which fields they are, when others are
+        to be passed over.
 
         >>> import penstock as ps, tempfile
         >>> with tempfile.NamedTemporaryFile() as file:
@@ -168,7 +170,18 @@ class FileSources:
         """
         op = "csv"
         given, parents = _files(op, files)
-        typed = [(n, _typed(op, n, v)) for n, v in (columns or {}).items()]
+        places = [-1] * len(columns or {})
+        if column_indices is not None:
+            places = check.integers(op, "column_indices", column_indices)
+            if len(places) != len(columns or {}) or min(places, default=0) < 0:
+                raise InvalidArgumentError(
+                    f"{op}: column_indices must be a place >= 0 for each of the "
+                    f"columns, got {places}"
+                )
+        typed = [
+            (n, _typed(op, n, v), at)
+            for (n, v), at in zip((columns or {}).items(), places)
+        ]
         select = [check.text(op, "select_columns", c) for c in select_columns or ()]
         native = _native.csv(
             given,
@@ -192,6 +205,7 @@ class FileSources:
             compression=compression,
             num_parallel_reads=num_parallel_reads,
             max_record_bytes=max_record_bytes,
+            column_indices=None if column_indices is None else places,
             name=name,
         )
         return _made(native, Recipe(op, None, (files,), kwargs), parents)

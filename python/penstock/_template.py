@@ -23,8 +23,8 @@ from penstock._trace_value import Traced, TracedBytes, current
 
 # Methods whose arguments are constants, and those that take a function.
 _PLAIN = frozenset(
-    "batch concatenate enumerate padded_batch prefetch ragged_batch rebatch repeat "
-    "shard shuffle skip take unbatch window zip".split()
+    "batch concatenate enumerate ignore_errors padded_batch prefetch ragged_batch "
+    "rebatch repeat shard shuffle skip take unbatch window zip".split()
 )
 _WITH_FUNCTION = frozenset(("map", "filter"))
 

@@ -31,6 +31,19 @@ class TracedRagged:
 
         return dense(self.values, self.nested_row_splits, fill)
 
+    # The names that TensorFlow has for them.
+
+    @property
+    def flat_values(self) -> Any:
+        return self.values
+
+    def to_tensor(self, default_value: Any = None, shape: Any = None) -> Any:
+        if shape is not None:
+            refuse("to_tensor of a ragged value with a shape")
+        if default_value is None:
+            default_value = b"" if self.values.dtype == object else 0
+        return self.to_dense(default_value)
+
     def __getattr__(self, name: str) -> Any:
         refuse(f"uses .{name} of a ragged value")
 

@@ -64,7 +64,8 @@ Dataset csv(nb::object files, nb::list columns, std::vector<Text> select,
     TypedValue typed = typed_value(column[1]);
     o.columns.push_back({.name = nb::cast<Text>(column[0]),
                          .dtype = typed.dtype,
-                         .default_value = std::move(typed.value)});
+                         .default_value = std::move(typed.value),
+                         .index = nb::cast<I64>(column[2])});
   }
   o.select_columns = std::move(select);
   o.header = header;

@@ -115,7 +115,12 @@ from penstock.tf._dtypes import (
 from penstock.tf._dtypes import bool_ as bool
 from penstock.tf._functions import function, numpy_function, py_function
 from penstock.tf._ragged import RaggedTensor, SparseTensor
-from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
+from penstock.tf._shapes import (
+    RaggedTensorSpec,
+    SparseTensorSpec,
+    TensorShape,
+    TensorSpec,
+)
 from penstock.tf._values import AnyTensor as Tensor
 from penstock.tf._values import constant, convert_to_tensor, is_tensor
 from penstock.tf.math import (
@@ -186,6 +191,7 @@ __all__ = [
     "RaggedTensor",
     "RaggedTensorSpec",
     "SparseTensor",
+    "SparseTensorSpec",
     "Tensor",
     "TensorShape",
     "TensorSpec",

@@ -16,47 +16,62 @@ from penstock.tf._values import has_traced, wrap
 
 
 class Listed(SparseTensor):
-    """The sparse tensor of a list, or of a batch of lists."""
+    """The sparse tensor of a list, or of a batch of lists.
 
-    __penstock_fields__ = ("indices", "values", "dense_shape")
+    It travels as what it holds, one array or one ragged value, so that functions
+    that parse run natively.
+    """
+
+    __penstock_fields__ = ("held",)
 
     def __init__(self, held: Any) -> None:
-        self._held = held
+        self.held = held
+
+    @property
+    def _held(self) -> Any:
+        held = self.held
+        return held._penstock_value if isinstance(held, RaggedTensor) else held
 
     @property
     def values(self) -> Any:
-        ragged = isinstance(self._held, (Ragged, TracedRagged))
-        return _tensor(self._held.values if ragged else self._held)
+        held = self._held
+        ragged = isinstance(held, (Ragged, TracedRagged))
+        return _tensor(held.values if ragged else held)
 
     @property
     def indices(self) -> Any:
-        if isinstance(self._held, Ragged):
-            lengths = np.diff(self._held.row_splits)
+        held = self._held
+        if isinstance(held, Ragged):
+            lengths = np.diff(held.row_splits)
             rows = np.repeat(np.arange(len(lengths)), lengths)
-            starts = np.repeat(self._held.row_splits[:-1], lengths)
+            starts = np.repeat(held.row_splits[:-1], lengths)
             columns = np.arange(len(rows)) - starts
             return wrap(np.column_stack([rows, columns]).astype(np.int64))
-        if isinstance(self._held, (Traced, TracedBytes, TracedRagged)):
+        if isinstance(held, (Traced, TracedBytes, TracedRagged)):
             refuse("the indices of a sparse tensor have no native form")
-        return wrap(np.arange(len(self._held), dtype=np.int64).reshape(-1, 1))
+        return wrap(np.arange(len(held), dtype=np.int64).reshape(-1, 1))
 
     @property
     def dense_shape(self) -> Any:
-        if isinstance(self._held, Ragged):
-            lengths = np.diff(self._held.row_splits)
+        held = self._held
+        if isinstance(held, Ragged):
+            lengths = np.diff(held.row_splits)
             return wrap(np.array([len(lengths), lengths.max(initial=0)], np.int64))
-        if isinstance(self._held, (Traced, TracedBytes, TracedRagged)):
+        if isinstance(held, (Traced, TracedBytes, TracedRagged)):
             refuse("the shape of a sparse tensor has no native form")
-        return wrap(np.array([len(self._held)], np.int64))
+        return wrap(np.array([len(held)], np.int64))
 
     def dense(self, fill: Any) -> Any:
         """The array, with `fill` where it has no values."""
-        if isinstance(self._held, (Ragged, TracedRagged)):
-            return _tensor(self._held.to_dense(0 if fill is None else fill))
-        return _tensor(self._held)
+        held = self._held
+        if isinstance(held, (Ragged, TracedRagged)):
+            if fill is None:
+                fill = b"" if held.values.dtype == object else 0
+            return _tensor(held.to_dense(fill))
+        return _tensor(held)
 
     def __reduce__(self) -> Any:
-        return Listed, (self._held,)
+        return Listed, (self.held,)
 
 
 def _tensor(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock._ragged import Ragged
-from penstock.tf._shapes import TensorShape
+from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
 from penstock.tf._values import wrap
 
 
@@ -145,7 +145,7 @@ class SparseTensor:
     [[0, 5], [0, 0]]
     """
 
-    __penstock_fields__ = ("indices", "values", "dense_shape")
+    __penstock_fields__: tuple[str, ...] = ("indices", "values", "dense_shape")
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         from penstock.tf._values import convert_to_tensor
@@ -164,6 +164,22 @@ class SparseTensor:
 
     def get_shape(self) -> TensorShape:
         return self.shape
+
+    @classmethod
+    def __penstock_spec__(cls, parts: list[Any]) -> SparseTensorSpec:
+        """The spec of a value that travels as `parts`."""
+        if cls is SparseTensor:
+            _, values, dense_shape = parts
+            rank = (tuple(dense_shape.shape) or (None,))[0]
+            shape = None if rank is None else (None,) * rank
+            return SparseTensorSpec(shape, values.dtype)
+        held = parts[0]
+        rows = 2 if isinstance(held, RaggedTensorSpec) else 1
+        return SparseTensorSpec((None,) * rows, held.dtype)
+
+    def with_values(self, new_values: Any) -> SparseTensor:
+        """The same places with other values."""
+        return SparseTensor(self.indices, new_values, self.dense_shape)
 
     def __repr__(self) -> str:
         return (

@@ -250,6 +250,41 @@ class RaggedTensorSpec:
         return RaggedTensorSpec, (self._shape, self._dtype, self._ragged_rank)
 
 
+class SparseTensorSpec:
+    """A sparse tensor: its dense shape and dtype.
+
+    >>> import penstock.tf as tf
+    >>> tf.SparseTensorSpec([None, 3], tf.float32)
+    SparseTensorSpec(TensorShape([None, 3]), tf.float32)
+    """
+
+    __slots__ = ("_dtype", "_shape")
+
+    def __init__(self, shape: Any = None, dtype: Any = float32) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SparseTensorSpec) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
+
+    def __reduce__(self) -> Any:
+        return SparseTensorSpec, (self._shape, self._dtype)
+
+
 class DatasetSpec:
     """A nested dataset, as `Dataset.window` gives them.
 
@@ -309,7 +344,11 @@ def spec_to_tf(spec: Any) -> Any:
     if isinstance(spec, dict):
         return {k: spec_to_tf(v) for k, v in spec.items()}
     if isinstance(spec, tuple):
-        return _structure.rebuild(spec, [spec_to_tf(v) for v in spec])
+        parts = [spec_to_tf(v) for v in spec]
+        carried: Any = getattr(type(spec), "carried", None)
+        if hasattr(carried, "__penstock_spec__"):
+            return carried.__penstock_spec__(parts)
+        return _structure.rebuild(spec, parts)
     return TensorSpec(None, "unknown")
 
 
@@ -327,6 +366,17 @@ def spec_from_tf(spec: Any) -> Any:
         )
     if isinstance(spec, DatasetSpec):
         return base.DatasetSpec()
+    if isinstance(spec, SparseTensorSpec):
+        from penstock.tf._ragged import SparseTensor
+
+        rank = spec.shape.rank
+        parts = (
+            ((None, rank), "int64"),
+            ((None,), spec.dtype.name),
+            ((rank,), "int64"),
+        )
+        made = (base.TensorSpec(shape, dtype) for shape, dtype in parts)
+        return _structure.carrier(SparseTensor)(*made)
     if isinstance(spec, NoneTensorSpec) or spec is None:
         return None
     if isinstance(spec, dict):

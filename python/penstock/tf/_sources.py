@@ -226,6 +226,11 @@ class Sources:
         >>> [(int(n), s.numpy()) for n, s in ds]
         [(1, b'a'), (2, b'b')]
         """
+        from penstock.tf.sparse import rows_of
+
+        rows = rows_of(tensors)
+        if rows is not None:
+            return _of(Engine.from_list([unwrap(r) for r in rows], name=name))
         return _of(Engine.from_tensor_slices(_arrays(unwrap(tensors)), name=name))
 
     @staticmethod

@@ -23,8 +23,8 @@ from penstock.tf._functions import call
 from penstock.tf._values import unwrap
 
 _PLAIN = frozenset(
-    "batch concatenate enumerate padded_batch prefetch ragged_batch rebatch repeat "
-    "shard shuffle skip take unbatch window".split()
+    "batch concatenate enumerate ignore_errors padded_batch prefetch ragged_batch "
+    "rebatch repeat shard shuffle skip take unbatch window".split()
 )
 
 

@@ -11,10 +11,11 @@ from penstock import _spec as engine_spec
 from penstock._errors import InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE, UNKNOWN
-from penstock.tf import _seeds
+from penstock.tf import _seeds, _structure
 from penstock.tf._dtypes import int64
 from penstock.tf._functions import ScanCall, call
 from penstock.tf._options import Options
+from penstock.tf._shapes import SparseTensorSpec, TensorSpec
 from penstock.tf._sources import engine_of, paths
 from penstock.tf._values import unwrap
 
@@ -122,7 +123,7 @@ class Transforms:
         calls = None if num_parallel_calls is None else _count(num_parallel_calls)
         cycle = AUTOTUNE if cycle_length is None else _count(cycle_length)
         if cycle == AUTOTUNE:
-            cycle = _default_cycle(calls)
+            cycle = default_cycle(calls)
         return self._then(
             self._penstock_value.interleave(
                 fn,
@@ -281,6 +282,9 @@ class Transforms:
         >>> [b.numpy().tolist() for b in tf.data.Dataset.range(3).batch(2)]
         [[0, 1], [2]]
         """
+        spec = self.element_spec  # type: ignore[attr-defined]
+        if _has_sparse(spec):
+            return self._sparse_batch(spec, _count(batch_size), bool(drop_remainder))
         return self._then(
             self._penstock_value.batch(
                 _count(batch_size), bool(drop_remainder), name=name
@@ -333,6 +337,16 @@ class Transforms:
                 _count(batch_size), bool(drop_remainder), name=name
             )
         )
+
+    def _sparse_batch(self, spec: Any, size: int, drop_remainder: bool) -> Dataset:
+        """`batch` where sparse tensors are among the components."""
+        from penstock.tf.sparse import stack_elements
+
+        if _only_lists(spec):
+            engine = self._penstock_value
+            return self._then(engine.ragged_batch(size, drop_remainder))
+        windows = self.window(size, drop_remainder=drop_remainder)
+        return windows.map(lambda *parts: stack_elements(_window_elements(parts)))
 
     def sparse_batch(
         self, batch_size: Any, row_shape: Any, name: str | None = None
@@ -590,7 +604,39 @@ def _datasets(op: str, fn: Any) -> Any:
     return call(op, fn, "dataset") if read is None else read
 
 
-def _default_cycle(calls: int | None) -> int:
+def _has_sparse(spec: Any) -> bool:
+    return any(isinstance(s, SparseTensorSpec) for s in _structure.flatten(spec))
+
+
+def _only_lists(spec: Any) -> bool:
+    """Whether every component is a sparse list, or of a shape that is known."""
+    return all(
+        s.shape.rank == 1
+        if isinstance(s, SparseTensorSpec)
+        else isinstance(s, TensorSpec) and s.shape.is_fully_defined()
+        for s in _structure.flatten(spec)
+    )
+
+
+def _window_elements(parts: Any) -> list[Any]:
+    """The elements of a window, which is a dataset for each component."""
+    if type(parts) is tuple and len(parts) == 1:
+        return _window_elements(parts[0])
+    if isinstance(parts, dict):
+        columns = [_window_elements(v) for v in parts.values()]
+        return [dict(zip(parts, row)) for row in zip(*columns)]
+    if isinstance(parts, tuple):
+        columns = [_window_elements(v) for v in parts]
+        return [_structure.encode_tuple(parts, list(row)) for row in zip(*columns)]
+    names = _structure.field_names(type(parts))
+    if names is None:
+        return list(parts)
+    columns = [_window_elements(getattr(parts, n)) for n in names]
+    carrier = _structure.carrier(type(parts))
+    return [_structure.rebuild(carrier(*row), list(row)) for row in zip(*columns)]
+
+
+def default_cycle(calls: int | None) -> int:
     """TensorFlow's rule, which looks at the machine."""
     cores = cpu_count()
     if calls is None:

@@ -19,6 +19,7 @@ import numpy as np
 from penstock import _penstock
 from penstock._dataset import Dataset as EngineDataset
 from penstock._ragged import Ragged
+from penstock._trace_ragged import TracedRagged
 from penstock._trace_value import Traced, TracedBytes, current_or_none
 from penstock.tf import _structure
 from penstock.tf._dtypes import as_dtype, numpy_dtype, string
@@ -362,6 +363,7 @@ def python_number(value: Any) -> Any:
 
 _PLAIN_NUMBERS = frozenset((bool, int, float))
 _SCALARS = frozenset(c for c in _WRAPPERS.values() if isinstance(c, type))
+_ENGINES = (Traced, TracedBytes, TracedRagged, np.ndarray, np.generic, Ragged)
 _PASSED_ON = _SCALARS | {np.ndarray, Tensor, bytes, str, type(None)}
 
 
@@ -372,7 +374,7 @@ def unwrap(value: Any) -> Any:
         return value
     if kind in _PLAIN_NUMBERS:
         return python_number(value)
-    if isinstance(value, (Traced, TracedBytes, np.ndarray, np.generic, Ragged)):
+    if isinstance(value, _ENGINES):
         return value
     if kind is tuple:
         return tuple([unwrap(v) for v in value])
@@ -480,7 +482,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
 
     >>> import penstock.tf as tf
     >>> tf.convert_to_tensor([1.5, 2]).dtype
-    dtype('float32')
+    tf.float32
     """
     kind = None if dtype is None else numpy_dtype(dtype)
     if isinstance(value, TracedBytes):

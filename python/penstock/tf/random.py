@@ -303,7 +303,8 @@ def stateless_categorical(
 def _python_stream(op: str, seed: Any, *values: Any) -> Any:
     """A NumPy generator of a seed, for distributions that are no operations."""
     eager_only(op, seed, *values)
-    return np.random.Generator(np.random.Philox(key=list(np.uint64(_seed(seed)))))
+    key = np.array(_seed(seed), np.int64).astype(np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
 
 
 @traceable

@@ -10,9 +10,8 @@ import resource
 import time
 
 import numpy as np
-import pytest
-
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
+import pytest
 
 KINDS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
 BINARY = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 
-import pytest
-
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
+import pytest
 
 Dataset = tf.data.Dataset
 

@@ -21,8 +21,10 @@ from penstock._options import AUTOTUNE
 from penstock._options import INFINITE as INFINITE_CARDINALITY
 from penstock._options import UNKNOWN as UNKNOWN_CARDINALITY
 from penstock.tf import _missing
+from penstock.tf._csv import CsvDataset, SqlDataset, make_csv_dataset
 from penstock.tf._dataset import Dataset
 from penstock.tf._dtypes import int64
+from penstock.tf._features import make_batched_features_dataset, parse_example_dataset
 from penstock.tf._functions import call
 from penstock.tf._iterator import Iterator, Optional
 from penstock.tf._options import (
@@ -481,6 +483,7 @@ __all__ = [
     "AutotuneAlgorithm",
     "AutotuneOptions",
     "Counter",
+    "CsvDataset",
     "DistributeOptions",
     "ExternalStatePolicy",
     "OptimizationOptions",
@@ -488,6 +491,7 @@ __all__ = [
     "RandomDataset",
     "Reducer",
     "ServiceOptions",
+    "SqlDataset",
     "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
@@ -508,9 +512,12 @@ __all__ = [
     "group_by_window",
     "ignore_errors",
     "load",
+    "make_batched_features_dataset",
+    "make_csv_dataset",
     "map_and_batch",
     "pad_to_cardinality",
     "parallel_interleave",
+    "parse_example_dataset",
     "prefetch_to_device",
     "rejection_resample",
     "sample_from_datasets",

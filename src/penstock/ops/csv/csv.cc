@@ -23,7 +23,7 @@ std::string identity_of(const CsvOptions& options) {
     absl::StrAppend(&text, c.name, ":", to_absl(dtype_name(c.dtype)), ":",
                     c.default_value.defined() ? c.default_value.to_string()
                                               : "",
-                    "\n");
+                    ":", c.index, "\n");
   }
   for (const std::string& name : options.select_columns) {
     absl::StrAppend(&text, name, "\n");
@@ -34,7 +34,7 @@ std::string identity_of(const CsvOptions& options) {
 StatusOr<std::vector<CsvColumn>> selected(const CsvOptions& options) {
   std::vector<CsvColumn> all = options.columns;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].index = static_cast<std::int64_t>(i);
+    if (all[i].index < 0) all[i].index = static_cast<std::int64_t>(i);
   }
   if (options.select_columns.empty()) return all;
   std::vector<CsvColumn> out;
@@ -62,9 +62,12 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
         static_cast<int>(d));
   }
   PS_ASSIGN_OR_RETURN(std::vector<CsvColumn> columns, selected(options));
-  auto made = CsvParser::make(std::move(columns),
-                              static_cast<std::int64_t>(options.columns.size()),
-                              options.format);
+  // With places given, records may have further fields.
+  auto fields = static_cast<std::int64_t>(options.columns.size());
+  for (const CsvColumn& c : options.columns) {
+    if (c.index >= 0) fields = -1;
+  }
+  auto made = CsvParser::make(std::move(columns), fields, options.format);
   if (!made.ok()) return annotate(made.status(), "csv: ");
   const std::shared_ptr<const CsvParser> parser = *std::move(made);
   auto format = std::make_shared<RecordFormat>();

@@ -1,0 +1,105 @@
+"""Sparse and ragged tensors as elements of a pipeline."""
+
+from __future__ import annotations
+
+import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
+import pytest
+
+FEATURES = {
+    "v": tf.io.VarLenFeature(tf.float32),
+    "a": tf.io.FixedLenFeature([], tf.int64),
+}
+
+
+@pytest.fixture
+def records(tmp_path):
+    name = str(tmp_path / "e.tfrecord")
+    with tf.io.TFRecordWriter(name) as writer:
+        for i in range(5):
+            feature = {
+                "a": tf.train.Feature(int64_list=tf.train.Int64List(value=[i])),
+                "v": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5] * i)),
+            }
+            example = tf.train.Example(features=tf.train.Features(feature=feature))
+            writer.write(example.SerializeToString())
+    return tf.data.TFRecordDataset(name)
+
+
+def shown(value):
+    if isinstance(value, dict):
+        return {k: shown(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(shown(v) for v in value)
+    if isinstance(value, tf.SparseTensor):
+        parts = value.indices, value.values, value.dense_shape
+        return tuple(p.numpy().tolist() for p in parts)
+    return value.numpy().tolist()
+
+
+def test_parsed_lists_are_sparse_tensors_and_run_natively(records):
+    ds = records.map(lambda r: tf.io.parse_single_example(r, FEATURES))
+    assert ds.element_spec["v"] == tf.SparseTensorSpec([None], tf.float32)
+    assert "native" in ds.explain()
+    got = list(ds)
+    assert all(isinstance(x["v"], tf.SparseTensor) for x in got)
+    assert shown(got[2]) == {"v": ([[0], [1]], [0.5, 0.5], [2]), "a": 2}
+    assert shown(got[0]["v"]) == ([], [], [0])
+
+
+def test_batches_of_sparse_lists(records):
+    ds = records.map(lambda r: tf.io.parse_single_example(r, FEATURES)).batch(2)
+    assert ds.element_spec["v"] == tf.SparseTensorSpec([None, None], tf.float32)
+    first, second, last = ds
+    assert shown(first) == {"v": ([[1, 0]], [0.5], [2, 1]), "a": [0, 1]}
+    assert shown(second["v"])[2] == [2, 3]
+    assert shown(last["v"])[2] == [1, 4]
+    dense = ds.map(lambda row: (tf.sparse.to_dense(row["v"], -1.0), row["a"]))
+    assert "native" in dense.explain().splitlines()[-1]
+    assert shown(list(dense)[1]) == ([[0.5, 0.5, -1.0], [0.5, 0.5, 0.5]], [2, 3])
+
+
+def test_parsed_batches(records):
+    ds = records.batch(3).map(lambda r: tf.io.parse_example(r, FEATURES))
+    assert ds.element_spec["v"] == tf.SparseTensorSpec([None, None], tf.float32)
+    first = next(iter(ds))
+    assert shown(first["v"]) == ([[1, 0], [2, 0], [2, 1]], [0.5] * 3, [3, 2])
+    dense = next(iter(ds.map(lambda row: tf.sparse.to_dense(row["v"]))))
+    assert shown(dense) == [[0, 0], [0.5, 0], [0.5, 0.5]]
+
+
+def test_sparse_tensors_of_any_rank_are_batched():
+    def make(x):
+        return tf.sparse.from_dense([[int(x), 0], [0, 7]]), x
+
+    ds = tf.data.Dataset.from_tensors(make(1)).concatenate(
+        tf.data.Dataset.from_tensors(make(2))
+    )
+    (batch,) = ds.batch(4)
+    places = [[0, 0, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]]
+    assert shown(batch) == ((places, [1, 7, 2, 7], [2, 2, 2]), [1, 2])
+    assert tf.sparse.to_dense(batch[0]).shape == (2, 2, 2)
+
+
+def test_a_signature_with_a_sparse_spec():
+    def rows():
+        yield tf.SparseTensor([[0, 1]], [5], [2, 2])
+
+    signature = tf.SparseTensorSpec([2, 2], tf.int32)
+    ds = tf.data.Dataset.from_generator(rows, output_signature=signature)
+    assert ds.element_spec == tf.SparseTensorSpec([None, None], tf.int32)
+    assert shown(next(iter(ds))) == ([[0, 1]], [5], [2, 2])
+
+
+def test_slices_of_sparse_and_ragged_tensors():
+    sparse = tf.SparseTensor([[0, 1], [2, 0]], [5, 6], [3, 2])
+    ds = tf.data.Dataset.from_tensor_slices(sparse)
+    assert [shown(x) for x in ds] == [
+        ([[1]], [5], [2]),
+        ([], [], [2]),
+        ([[0]], [6], [2]),
+    ]
+    ragged = tf.ragged.constant([[1, 2], [], [3]])
+    ds = tf.data.Dataset.from_tensor_slices((ragged, [7, 8, 9]))
+    assert [shown(x) for x in ds] == [([1, 2], 7), ([], 8), ([3], 9)]
+    with pytest.raises(ValueError, match="one number of rows"):
+        tf.data.Dataset.from_tensor_slices((ragged, [7, 8]))
