@@ -139,7 +139,10 @@ class Observation:
         self.windows: list[dict[str, float]] = []
         self.samples: list[dict[str, Any]] = []
         self.widths: dict[str, list[list[float]]] = {}
+        self.clocks = _penstock.ProcessClocks()
         self.cpu = probe.CpuTimes()
+        self.gil_busy = -1.0
+        self.gil_looks = 0
         self.process_cpu_s = 0.0
         self.main_cpu_s = 0.0
         self.threads = 0
@@ -186,7 +189,7 @@ class Observation:
 
     def run(self, ds: Dataset | DeviceDataset, seconds: float) -> None:
         """Takes elements for `seconds`, the first part of them unwatched."""
-        sampler = probe.Sampler(self.plan.codes)
+        sampler = probe.Sampler(self.plan.codes, consumer=True)
         warm_s = min(1.0, 0.25 * seconds)
         watching = False
         element: Any = None
@@ -268,6 +271,7 @@ class Observation:
             sampler.stop()
             it.close()
         self.hot = sampler.hot_lines()
+        self.gil_busy, self.gil_looks = sampler.gil_busy, sampler.looks
         if consumer is not None and count:
             self._step_alone(consumer, element)
 
@@ -293,6 +297,7 @@ class Observation:
                 "elements": float(count - mark.count),
                 "other_cpu": max(0.0, (used.machine - used.own) / span),
                 "throttled_s": used.throttled,
+                "run_delay_s": used.run_delay,
             }
         )
         busy = {}
@@ -313,7 +318,7 @@ class Observation:
             }
         )
         self._held.append(float(counters.memory["held"]))
-        self.threads = max(self.threads, len(os.listdir("/proc/self/task")))
+        self.threads = max(self.threads, used.threads)
         after.count = count
         return after
 
@@ -365,6 +370,7 @@ class Observation:
         finally:
             sampler.stop()
         self.hot = sampler.hot_lines()
+        self.gil_busy, self.gil_looks = sampler.gil_busy, sampler.looks
         after = base if it.closed else Counters.of(it, self.plan)
         self.seen.add_difference(base, after)
         totals = self.seen.totals
@@ -384,7 +390,8 @@ class Observation:
         """For the model; see src/penstock/doctor/facts.h."""
         if self._facts is not None:
             return self._facts
-        stages = stage_facts(self.plan, self.seen)
+        looked = self.seconds / self.gil_looks if self.gil_busy >= 0 else 0.0
+        stages = stage_facts(self.plan, self.seen, looked)
         for facts in stages:
             lines = self.hot.get(facts["label"])
             if lines:
@@ -428,6 +435,8 @@ class Observation:
             "bytes_peak": float(self.seen.memory["peak"]),
             "memory_budget": float(self.seen.memory["budget"]),
             "call_overhead_s": probe.call_overhead(),
+            "gil_busy": self.gil_busy,
+            "run_delay_s": self.cpu.run_delay,
             "windows": self.windows,
         }
         return self._facts
@@ -590,7 +599,7 @@ class _Mark:
 
     def __init__(self, observation: Observation) -> None:
         self.at = time.perf_counter()
-        self.cpu = probe.cpu_times()
+        self.cpu = probe.CpuTimes(*observation.clocks.read())
         self.process = time.process_time()
         self.thread = (
             time.thread_time()

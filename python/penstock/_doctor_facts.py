@@ -349,7 +349,10 @@ _STAGE_KEYS = (
     "resized_pixels",
 )  # fmt: skip
 _PIPE_KEYS = ("wait_input_ns", "wait_output_ns", "wait_memory_ns", "wait_order_ns")
-_PYTHON_KEYS = ("calls", "gil_wait_ns", "gil_hold_ns", "work_ns", "worker_cpu_ns")
+_PYTHON_KEYS = (
+    "calls", "gil_wait_ns", "gil_hold_ns", "work_ns", "worker_cpu_ns", "gil_looks",
+    "gil_held_looks",
+)  # fmt: skip
 _TOTALS = (
     "elements", "consumer_wait_ns", "consumer_think_ns", "consumer_gil_wait_ns",
     "elapsed_ns",
@@ -451,8 +454,11 @@ def add_nested(plan: Plan, labels: list[str]) -> None:
                 break
 
 
-def stage_facts(plan: Plan, seen: Counters) -> list[dict[str, Any]]:
-    """Graph and counters of every stage together."""
+def stage_facts(
+    plan: Plan, seen: Counters, looked: float = 0.0
+) -> list[dict[str, Any]]:
+    """Graph and counters of every stage together; `looked`: seconds that a look at
+    the GIL stands for, 0 if nobody looked."""
     add_nested(plan, list(seen.stages))
     out = []
     for stage in plan.stages:
@@ -474,6 +480,7 @@ def stage_facts(plan: Plan, seen: Counters) -> list[dict[str, Any]]:
             calls=get("calls"),
             gil_wait_s=get("gil_wait_ns", 1e-9),
             gil_hold_s=get("gil_hold_ns", 1e-9),
+            gil_held_s=get("gil_held_looks", looked) if looked else -1.0,
             work_s=get("work_ns", 1e-9),
             worker_cpu_s=get("worker_cpu_ns", 1e-9),
             wait_input_s=get("wait_input_ns", 1e-9),

@@ -32,6 +32,7 @@ def life_report(it: Iterator) -> Report:
     used = time.process_time() - start.process
     # Others' share of the past is not known; it counts as none.
     start.cpu = start.cpu - probe.CpuTimes(used, used)
+    start.cpu.run_delay = -1.0
     return _conclude(observation, it, _at_start(it, plan), start)
 
 
@@ -90,6 +91,8 @@ class Life:
         self.tick(it)
         self._sampler.stop()
         self._observation.hot = self._sampler.hot_lines()
+        self._observation.gil_busy = self._sampler.gil_busy
+        self._observation.gil_looks = self._sampler.looks
         report = _conclude(self._observation, it, self._base, self._start)
         report.samples = self._history.samples
         for stage in report.stages:

@@ -8,10 +8,8 @@ milliseconds; it costs well under two percent.
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 import threading
-import time
 import types
 from collections import Counter
 from dataclasses import dataclass
@@ -20,110 +18,67 @@ from typing import Any
 from penstock import _penstock
 
 _PERIOD = 0.01  # seconds between two looks at the frames
-_TICK = os.sysconf("SC_CLK_TCK")
+_LEAST_LOOKS = 50  # fewer looks at the GIL say too little
 
 
 @dataclass
 class CpuTimes:
-    """CPU seconds so far."""
+    """Seconds so far, as `_penstock.ProcessClocks` reads them."""
 
     own: float = 0.0  # this process and its children
     machine: float = 0.0  # everybody, on the cores we may use
     throttled: float = 0.0  # of the container, by its quota
+    run_delay: float = 0.0  # engine threads and workers without a core; -1: ?
+    threads: int = 0  # of this process, now
 
     def __sub__(self, other: CpuTimes) -> CpuTimes:
+        told = self.run_delay >= 0 and other.run_delay >= 0
         return CpuTimes(
             self.own - other.own,
             self.machine - other.machine,
             self.throttled - other.throttled,
+            self.run_delay - other.run_delay if told else -1.0,
+            self.threads,
         )
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def children(pid: int) -> list[int]:
-    """Processes that `pid` started, and those that they did."""
-    found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        found += [int(c) for c in _read(f"/proc/{pid}/task/{task}/children").split()]
-    for child in list(found):
-        try:
-            found += children(child)
-        except OSError:
-            continue
-    return found
-
-
-def process_cpu(pid: int) -> float:
-    """CPU seconds of one process so far, 0 if it is gone."""
-    text = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return (int(text[11]) + int(text[12])) / _TICK if len(text) > 12 else 0.0
-
-
-def cpu_times() -> CpuTimes:
-    """Of this moment; nothing where the system does not tell."""
-    own = time.process_time()
-    try:
-        own += sum(map(process_cpu, children(os.getpid())))
-    except OSError:
-        pass
-    cores = os.sched_getaffinity(0)
-    machine = 0.0
-    for line in _read("/proc/stat").splitlines():
-        name, _, rest = line.partition(" ")
-        if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in cores:
-            f = [int(x) for x in rest.split()]
-            # user nice system irq softirq steal
-            machine += (f[0] + f[1] + f[2] + sum(f[5:8])) / _TICK
-    throttled = 0.0
-    for line in _read("/sys/fs/cgroup/cpu.stat").splitlines():
-        key, _, value = line.partition(" ")
-        if key == "throttled_usec":
-            throttled = int(value) / 1e6
-    return CpuTimes(own, machine, throttled)
-
-
-# Names of threads that work for the pipeline; everybody else's are foreign.
-_ENGINE = ("ps-", "penstock", "ps.")
-
-
-def thread_times() -> dict[int, tuple[str, float]]:
-    """Name and CPU seconds of every thread of this process."""
-    found = {}
-    for task in os.listdir("/proc/self/task"):
-        text = _read(f"/proc/self/task/{task}/stat")
-        name = text.partition("(")[2].rpartition(")")[0]
-        rest = text.rpartition(")")[2].split()
-        if len(rest) > 12:
-            found[int(task)] = name, (int(rest[11]) + int(rest[12])) / _TICK
-    return found
 
 
 class Sampler:
     """Looks at the frames of Python functions while the pipeline runs."""
 
-    def __init__(self, codes: dict[types.CodeType, str]) -> None:
+    def __init__(
+        self, codes: dict[types.CodeType, str], consumer: bool = False
+    ) -> None:
         self._codes = codes
+        self._consumer = consumer  # the thread that starts and stops it is one
         self._lines: dict[str, Counter[tuple[str, int, str]]] = {}
         self._seen: Counter[str] = Counter()
+        self.gil_busy = -1.0  # share of the time that the GIL was taken
+        self.looks = 0
+        self._base = 0, 0
+        self._running = False
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name="penstock-doctor", daemon=True
         )
 
     def start(self) -> None:
+        self._running = True
+        _penstock.watch_gil(True, self._consumer)
+        self._base = _penstock.gil_use()
         if self._codes:
             _penstock.set_sampling(True)
             self._thread.start()
 
     def stop(self) -> None:
+        if not self._running:
+            return
+        self._running = False
         self._stop.set()
+        looks, taken = _penstock.gil_use()
+        self.looks = looks - self._base[0]
+        if self.looks >= _LEAST_LOOKS:
+            self.gil_busy = (taken - self._base[1]) / self.looks
+        _penstock.watch_gil(False, self._consumer)
         if self._codes:
             self._thread.join()
             _penstock.set_sampling(False)

@@ -48,6 +48,10 @@ class PythonStageStats:
     gil_hold_ns: int
     work_ns: int = 0
     worker_cpu_ns: int = 0
+    # While a doctor watches: how often a call was seen under way, and how often
+    # its thread really had the GIL then.
+    gil_looks: int = 0
+    gil_held_looks: int = 0
 
 
 class Stats:
@@ -175,7 +179,7 @@ class Iterator(_penstock.Iterator):
                     PythonStageStats(
                         fn.stage,
                         fn.executor,
-                        *(now[key] - before[key] for key in now),
+                        **{key: now[key] - before[key] for key in now},
                     )
                 )
         return Stats(self.counters(), python)

@@ -179,7 +179,7 @@ def verify_findings(
         candidate: Dataset | None = None
         factor = 1.0
         if finding.code == "memory-budget":
-            budget = int(4 * report.memory["budget"])
+            budget = int(raw["changes"][0]["room"] * report.memory["budget"])
             candidate = ds.with_options(Options(memory_budget=budget))
         elif finding.code == "noisy-neighbour" and "cpu_budget" in finding.fix.code:
             budget = max(1, report.machine["cpu_budget"] - 1)
@@ -189,7 +189,7 @@ def verify_findings(
             for change in raw["changes"]:
                 at = observation.plan.stages[change["stage"]].dataset
                 edit = _edit(change)
-                if at is None or edit is None:
+                if at is None or edit is None or not at._recipe.parent:
                     break
                 edits[id(at)] = edit
                 if "batch" in change:

@@ -1,9 +1,11 @@
 // The doctor's model and rules, over dicts: `_doctor.py` gathers the facts.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "penstock/doctor/diagnose.h"
+#include "process_clocks.h"
 
 namespace penstock::python {
 namespace {
@@ -64,6 +66,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(calls);
   PENSTOCK_GET(gil_wait_s);
   PENSTOCK_GET(gil_hold_s);
+  PENSTOCK_GET(gil_held_s);
   PENSTOCK_GET(work_s);
   PENSTOCK_GET(worker_cpu_s);
   PENSTOCK_GET(wait_input_s);
@@ -97,6 +100,7 @@ Facts facts_of(const nb::dict& d) {
       get(w, "elements", made.elements);
       get(w, "other_cpu", made.other_cpu);
       get(w, "throttled_s", made.throttled_s);
+      get(w, "run_delay_s", made.run_delay_s);
       s.windows.push_back(made);
     }
   }
@@ -125,6 +129,7 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(memory_budget);
   PENSTOCK_GET(call_overhead_s);
   PENSTOCK_GET(gil_busy);
+  PENSTOCK_GET(run_delay_s);
 #undef PENSTOCK_GET
   const auto n = static_cast<int>(s.stages.size());
   const auto check = [n](int stage) {
@@ -154,6 +159,7 @@ nb::dict change_dict(const Change& c) {
   if (c.unordered) d["deterministic"] = false;
   if (c.compute != 1) d["compute"] = c.compute;
   if (c.wait != 1) d["wait"] = c.wait;
+  if (c.room != 1) d["room"] = c.room;
   return d;
 }
 
@@ -303,6 +309,18 @@ void bind_doctor(nb::module_& m) {
     add_node(*dataset.node(), "", nodes);
     return nodes;
   });
+  nb::class_<ProcessClocks>(m, "ProcessClocks")
+      .def(nb::init<>())
+      // (own, machine, throttled, run delay, threads)
+      .def("read", [](ProcessClocks& clocks) {
+        ProcessClocks::Times t;
+        {
+          const WithoutGil released;
+          t = clocks.read();
+        }
+        return std::tuple(t.own, t.machine, t.throttled, t.run_delay,
+                          t.threads);
+      });
   // Without the iterations that `dataset` has counted.
   m.def("fresh_dataset",
         [](const Dataset& dataset) { return Dataset(dataset.node()); });

@@ -35,6 +35,8 @@ nb::dict counters_dict(const std::shared_ptr<StageCounters>& counters) {
     d["gil_hold_ns"] = counters->hold_ns.load();
     d["work_ns"] = counters->work_ns.load();
     d["worker_cpu_ns"] = counters->worker_cpu_ns.load();
+    d["gil_looks"] = counters->looks.looks.load();
+    d["gil_held_looks"] = counters->looks.held.load();
   }
   return d;
 }
@@ -127,6 +129,11 @@ void bind_functions(nb::module_& m) {
     set_worker_program({std::move(argv)});
   });
   m.def("set_sampling", &set_sampling, nb::arg("on"));
+  m.def("watch_gil", &watch_gil, nb::arg("on"), nb::arg("consumer"));
+  m.def("gil_use", [] {
+    const GilUse use = gil_use();
+    return std::pair(use.looks, use.taken);
+  });
   m.def("die_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   m.def("worker_count", [] { return WorkerPool::instance().size(); });
   m.def("warm_workers", [](int count) {

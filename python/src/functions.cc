@@ -73,6 +73,7 @@ class PythonFunction final : public Function {
     {
       Gil gil;
       Counting counting(gil, counters_.get());
+      const GilWatched watched(gil.ok() ? &counters_->looks : nullptr);
       if (gil.ok()) drain_released();
       bool live = gil.ok();
       for (std::int64_t row = 0; row < in.size(); ++row) {
@@ -152,6 +153,7 @@ class PythonDatasetFunction final : public DatasetFunction {
     Gil gil;
     if (!gil.ok()) return cancelled();
     Counting counting(gil, counters_.get());
+    const GilWatched watched(&counters_->looks);
     counting.calls = 1;
     const Keyed keyed;
     const Owned value(call_on_element(fn_.get(), nullptr, element));

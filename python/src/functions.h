@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "gil_watch.h"
 #include "interpreter.h"
 #include "penstock/dataset.h"
 #include "penstock/ops/function.h"
@@ -33,6 +34,7 @@ struct StageCounters {
   // In worker processes: inside the function, and CPU time of whole calls.
   std::atomic<std::int64_t> work_ns{0};
   std::atomic<std::int64_t> worker_cpu_ns{0};
+  GilLooks looks;  // while a doctor watches
 };
 
 struct AutoState;

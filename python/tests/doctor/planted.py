@@ -1,7 +1,9 @@
 """Pipelines with a known fault: code, stage, and how to build them.
 
 Each entry is (codes that are right as the first finding, stages that are right,
-builder). A builder gives the dataset, and a consumer or None.
+builder). A builder gives the dataset, and a consumer or None. Where the doctor
+cannot apply its own fix, the builder takes `fixed`: the same pipeline, mended by
+hand as the finding says, for the gain that it predicts.
 """
 
 from __future__ import annotations
@@ -94,18 +96,28 @@ def capped_cycle(tmp):
 # --- sources ----------------------------------------------------------------------
 
 
+def several(part, fixed):
+    """One generator, or as many at once as the doctor proposes."""
+    if not fixed:
+        return ps.Dataset.from_generator(part)
+    return R(16).interleave(lambda i: ps.Dataset.from_generator(part), cycle_length=16)
+
+
 @fault("serial-source", "from_generator#0")
-def generator_that_sleeps(tmp):
+def generator_that_sleeps(tmp, fixed=False):
     def part():
         while True:
             time.sleep(0.003)
             yield np.float32(1)
 
-    return ps.Dataset.from_generator(part).map(lambda x: x * 2).batch(4), None
+    return several(part, fixed).map(lambda x: x * 2).batch(4), None
 
 
 @fault("serial-source", "from_generator#0")
-def generator_that_burns(tmp):
+def generator_that_burns(tmp, fixed=False):
+    if fixed:
+        return R(N).map(work.burner(0.002)).batch(4), None
+
     def part():
         while True:
             work.burn(0.002)
@@ -115,37 +127,44 @@ def generator_that_burns(tmp):
 
 
 @fault("serial-source", "from_generator#0")
-def generator_before_a_costly_map(tmp):
+def generator_before_a_costly_map(tmp, fixed=False):
     def part():
         while True:
             time.sleep(0.004)
             yield np.arange(100, dtype=np.float32)
 
-    ds = ps.Dataset.from_generator(part).map(work.sleeper(0.002)).shuffle(16)
+    ds = several(part, fixed).map(work.sleeper(0.002)).shuffle(16)
     return ds.batch(4), work.step(0.002)
 
 
 @fault("compression", "tfrecord#0 tfrecord#1 tfrecord#1.tfrecord#0")
-def gzip_records(tmp):
-    path = os.path.join(tmp, "r.gz")
+def gzip_records(tmp, fixed=False):
+    compression = None if fixed else "GZIP"
+    path = os.path.join(tmp, "r.records" if fixed else "r.gz")
     if not os.path.exists(path):
         rng = np.random.default_rng(0)
-        with ps.io.TFRecordWriter(path, compression="GZIP") as writer:
+        with ps.io.TFRecordWriter(path, compression=compression) as writer:
             for _ in range(600):
                 writer.write(bytes(rng.integers(0, 40, 20_000, np.uint8)))
-    ds = ps.Dataset.tfrecord(path, compression="GZIP").repeat()
+    ds = ps.Dataset.tfrecord(path, compression=compression).repeat()
     return ds.batch(16), None
 
 
 @fault("small-files", "map#1 interleave#1 interleave#1.text_lines#0 text_lines#0")
-def tiny_text_files(tmp):
+def tiny_text_files(tmp, fixed=False):
     for i in range(400):
         path = os.path.join(tmp, f"{i}.txt")
         if not os.path.exists(path):
             with open(path, "w") as file:
                 file.write("a line\n")
     ds = ps.Dataset.list_files(os.path.join(tmp, "*.txt"))
-    return ds.map(lambda p: ps.io.read_file(p)).batch(32), None
+    ds = ds.map(lambda p: ps.io.read_file(p))
+    if fixed:
+        packed = os.path.join(tmp, "packed")
+        if not os.path.exists(packed):
+            ds.save(packed)
+        ds = ps.Dataset.load(packed)
+    return ds.batch(32), None
 
 
 # --- Python -------------------------------------------------------------------------
@@ -168,18 +187,21 @@ def gil_behind_a_native_map(tmp):
 
 
 @fault("python-gil", "map#1:tokenize")
-def gil_that_does_not_pickle(tmp):
-    lock = threading.Lock()
+def gil_that_does_not_pickle(tmp, fixed=False):
+    lock = None if fixed else threading.Lock()
 
     def tokenize(x):
         work.burn(0.002)
-        return x if lock else None
+        return x if lock is None else x + bool(lock) - 1
 
-    return R(N).map(tokenize, name="tokenize").batch(4), None
+    executor = "process" if fixed else "auto"
+    return R(N).map(tokenize, name="tokenize", executor=executor).batch(4), None
 
 
 @fault("python-overhead", "map#1")
-def tiny_calls(tmp):
+def tiny_calls(tmp, fixed=False):
+    if fixed:
+        return R(N).map(lambda x: x + 1).batch(256), None
     return R(N).map(lambda x: int(x) + 1, executor="thread").batch(256), None
 
 
@@ -190,7 +212,9 @@ def tiny_calls_with_a_dict(tmp):
 
 
 @fault("python-overhead", "filter#1")
-def tiny_predicate(tmp):
+def tiny_predicate(tmp, fixed=False):
+    if fixed:
+        return R(N).filter(lambda x: x % 2 == 0).batch(128), None
     return R(N).filter(lambda x: int(x) % 2 == 0, executor="thread").batch(128), None
 
 
@@ -207,7 +231,7 @@ def large_elements_in_processes(tmp):
 
 
 @fault("trace-refused", "map#1")
-def a_branch_keeps_it_from_being_native(tmp):
+def a_branch_keeps_it_from_being_native(tmp, fixed=False):
     def clip(x):
         y = np.sin(np.arange(3000, dtype=np.float32) * 0.001 + x)
         for _ in range(6):
@@ -216,26 +240,41 @@ def a_branch_keeps_it_from_being_native(tmp):
             return y * 2
         return y
 
-    return R(N).map(clip).batch(8), None
+    def native(x):
+        y = np.sin(np.arange(3000, dtype=np.float32) * 0.001 + x)
+        for _ in range(6):
+            y = np.sqrt(np.abs(y)) + np.sin(y)
+        return ps.where(x > 5, y * 2, y)
+
+    return R(N).map(native if fixed else clip).batch(8), None
 
 
 # --- waiting, order, memory ---------------------------------------------------------
 
 
+def four_at_a_time(ask, fixed):
+    """One request for each, or for four as the doctor proposes."""
+    return R(N).batch(4).map(ask).unbatch() if fixed else R(N).map(ask)
+
+
 @fault("io-latency", "map#1")
-def a_service_that_answers_eight(tmp):
-    return R(N).map(work.limited(8, 0.005)).batch(8), None
+def a_service_that_answers_eight(tmp, fixed=False):
+    return four_at_a_time(work.limited(8, 0.005), fixed).batch(8), None
 
 
 @fault("io-latency", "map#1:fetch")
-def a_service_behind_a_step(tmp):
-    ds = R(N).map(work.limited(4, 0.01), name="fetch").batch(4)
-    return ds, work.step(0.002)
+def a_service_behind_a_step(tmp, fixed=False):
+    ask = work.limited(4, 0.01)
+    if fixed:
+        return four_at_a_time(ask, fixed).batch(4), work.step(0.002)
+    return R(N).map(ask, name="fetch").batch(4), work.step(0.002)
 
 
 @fault("io-bandwidth", "map#1")
-def a_network_of_bytes(tmp):
-    return R(N).map(work.limited(4, 0.01, size=400_000)).batch(2), None
+def a_network_of_bytes(tmp, fixed=False):
+    half = 2 if fixed else 1
+    ask = work.limited(4, 0.01 / half, size=400_000 // half)
+    return R(N).map(ask).batch(2), None
 
 
 @fault("head-of-line", "map#1")
@@ -288,17 +327,23 @@ def the_same_before_a_shuffle(tmp):
 
 
 @fault("late-filter", "filter#2 map#1")
-def filter_behind_a_costly_map(tmp):
+def filter_behind_a_costly_map(tmp, fixed=False):
     def costly(x):
         time.sleep(0.01)
         return np.float32(1), x
 
+    if fixed:
+        ds = R(N).filter(lambda x: x % 10 == 0)
+        return ds.map(costly, num_parallel_calls=8), None
     ds = R(N).map(costly, num_parallel_calls=8)
     return ds.filter(lambda y, x: x % 10 == 0), None
 
 
 @fault("unused-result", "map#1")
-def an_output_that_nothing_reads(tmp):
+def an_output_that_nothing_reads(tmp, fixed=False):
+    if fixed:
+        return R(N).map(lambda x: x).batch(4), None
+
     def both(x):
         y = work.burn(0.002)
         return x, np.float64(y)
@@ -308,7 +353,9 @@ def an_output_that_nothing_reads(tmp):
 
 
 @fault("unused-result", "zip#2[1].map#1")
-def a_branch_that_nothing_reads(tmp):
+def a_branch_that_nothing_reads(tmp, fixed=False):
+    if fixed:
+        return R(N).map(lambda a: a).batch(4), None
     other = R(N).map(work.sleeper(0.01))
     ds = ps.Dataset.zip(R(N), other).map(lambda a, b: a)
     return ds.batch(4), None
@@ -318,10 +365,12 @@ def a_branch_that_nothing_reads(tmp):
 
 
 @fault("batch-copy", "padded_batch#1 padded_batch#2")
-def mostly_padding(tmp):
+def mostly_padding(tmp, fixed=False):
     rng = np.random.default_rng(1)
     long = [np.zeros(200_000 if i % 32 == 0 else 100, np.float32) for i in range(128)]
     rng.shuffle(long)
+    if fixed:
+        long.sort(key=len)  # like lengths together, as buckets do
     return ps.Dataset.from_list(long).repeat().padded_batch(32), None
 
 
@@ -332,9 +381,9 @@ def batches_of_one(tmp):
 
 
 @fault("transfer", "prefetch_to_device#3")
-def a_slow_copy(tmp):
+def a_slow_copy(tmp, fixed=False):
     def put(batch):
-        time.sleep(0.02)
+        time.sleep(0.01 if fixed else 0.02)
         return batch
 
     ds = R(N).map(lambda x: x + 1).batch(32)
@@ -352,32 +401,37 @@ def training_beside_a_gil_map(tmp):
 
 @fault("noisy-neighbour", "map#1")
 def training_on_the_same_cores(tmp):
-    weights = np.ones((300, 300), np.float32)
+    weights = np.ones(20_000)
+    out = np.empty_like(weights)
 
     def train(batch):
+        # One core, without the GIL.
         end = time.thread_time() + 0.01
         while time.thread_time() < end:
-            np.dot(weights, weights)
+            np.sin(weights, out=out)
 
-    ds = R(N).map(work.native_work(4_000)).batch(2)
+    # Small results: the pipeline runs ahead on all cores, for minutes.
+    ds = R(N).map(work.native_work(20_000)).map(lambda y: ps.reduce_sum(y)).batch(8)
     return ds, train
 
 
 @fault("oversubscribed", "map#1")
-def more_workers_than_cores(tmp):
-    ds = R(N).map(
-        work.burner(0.003), num_parallel_calls=4 * os.cpu_count(), executor="process"
-    )
+def more_workers_than_cores(tmp, fixed=False):
+    calls = ps.AUTOTUNE if fixed else 4 * os.cpu_count()
+    ds = R(N).map(work.burner(0.003), num_parallel_calls=calls, executor="process")
     return ds.batch(4), None
 
 
 @fault("oversized-decode", "map#1:decode map#2:decode")
-def large_pictures_shrunk_later(tmp):
+def large_pictures_shrunk_later(tmp, fixed=False):
     y, x = np.mgrid[0:1200, 0:1600]
     picture = np.stack([x % 256, y % 256, (x + y) % 256], -1).astype(np.uint8)
     data = ps.image.encode_jpeg(picture)
     ds = ps.Dataset.from_list([data] * 64)
-    ds = ds.map(lambda b: ps.image.decode_jpeg(b, channels=3), name="decode")
+    ratio = 8 if fixed else 1
+    ds = ds.map(
+        lambda b: ps.image.decode_jpeg(b, channels=3, ratio=ratio), name="decode"
+    )
     ds = ds.map(lambda i: ps.image.resize(i, (64, 64)))
     return ds.batch(4), None
 

@@ -62,7 +62,8 @@ struct StageFacts {
   double cpu_s = 0;
   double calls = 0;
   double gil_wait_s = 0;
-  double gil_hold_s = 0;
+  double gil_hold_s = 0;       // from taking the GIL to the end of the calls
+  double gil_held_s = -1;      // of that, really with the GIL; -1: not known
   double work_s = 0;           // inside the function, in worker processes
   double worker_cpu_s = 0;
   double wait_input_s = 0;
@@ -91,6 +92,7 @@ struct Window {
   double elements = 0;
   double other_cpu = 0;  // cores that other processes used
   double throttled_s = 0;
+  double run_delay_s = 0;
 };
 
 struct Facts {
@@ -120,6 +122,9 @@ struct Facts {
   double memory_budget = 0;
   double call_overhead_s = 1e-6;   // of a Python call that does nothing
   double gil_busy = -1;            // share of time the GIL was taken; -1: ?
+  // Engine threads and worker processes could run but had no core, summed over
+  // them; -1: not known.
+  double run_delay_s = -1;
   bool bounded = false;            // prefetch(n) at the end
   std::vector<Window> windows;
 

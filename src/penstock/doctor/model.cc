@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace penstock::doctor {
 namespace {
@@ -10,16 +11,35 @@ namespace {
 constexpr double kMostWidth = 64;
 // A call that waits is found out when it takes this long.
 constexpr double kFoundOutS = 5e-3;
+// interleave(cycle_length=AUTOTUNE) on every machine.
+constexpr double kOpenInputs = 16;
 // Per element out of a cache.
 constexpr double kCacheReadS = 0.3e-6;
 constexpr double kCopyBytesPerS = 5e9;
 // Per row that crosses to a worker process and back, in blocks.
 constexpr double kCrossingS = 8e-6;
+// The GIL is in use for nearly all of the time.
+constexpr double kCrowdedGil = 0.8;
+// Share of a call that computes, from which on it is no sleeper.
+constexpr double kComputes = 0.1;
 // What native code needs of the time of a Python call that computes.
 constexpr double kNativeShare = 0.1;
 
 bool is_thread(const StageFacts& s) { return s.executor == "thread"; }
 bool is_process(const StageFacts& s) { return s.executor == "process"; }
+
+// An element out for each one in.
+bool one_to_one(const StageFacts& s) {
+  static const std::set<std::string>* ops = new std::set<std::string>{
+      "map",       "prefetch",     "shuffle",            "enumerate",
+      "scan",      "with_options", "prefetch_to_device", "repeat",
+      "zip",       "parse_example", "take"};
+  return ops->contains(s.op);
+}
+// What lies before them may be read once and then no more.
+bool holds_results(const StageFacts& s) {
+  return s.op == "cache" || s.op == "snapshot";
+}
 
 }  // namespace
 
@@ -41,112 +61,199 @@ Model::Model(const Facts& facts) : facts_(facts) {
   const double out = std::max(facts_.elements, 1e-9);
   const double wall = std::max(facts_.seconds, 1e-9);
   think_ = facts_.consumer_think_s / out;
+  find_ratios();
 
-  // The GIL limits when calls side by side hold it for all of the time, by
-  // turns. Calls that give it up inside (they sleep, or NumPy computes) hold
-  // it for longer than there is, by this count.
-  double hold = 0;
-  double held_wait = 0;
-  double thread_cpu = 0;
-  double thread_busy = 0;
+  double cpu = 0;
+  double busy = facts_.consumer_cpu_s;
   for (const StageFacts& s : facts_.stages) {
-    if (!is_thread(s)) continue;
-    hold += s.gil_hold_s;
-    held_wait += s.gil_wait_s;
-    thread_cpu += s.cpu_s;
-    thread_busy += s.busy_s;
-  }
-  // A consumer that computes in Python holds it too.
-  const double consumer_hold = hold > 0 ? facts_.consumer_cpu_s : 0;
-  const bool side_by_side = thread_busy + consumer_hold > 1.25 * wall;
-  const bool by_turns = hold > 0.3 * wall && hold + consumer_hold > 0.7 * wall &&
-                        hold + consumer_hold < 1.2 * wall &&
-                        held_wait > 0.15 * hold;
-  // A call that is long is made to hand the GIL over on its way: spans overlap.
-  const bool in_spans = hold > 0.7 * wall && held_wait > 0.15 * hold &&
-                        thread_cpu > 0.12 * hold && thread_cpu < 1.15 * wall;
-  const bool one_core = thread_cpu > 0.7 * wall && thread_cpu < 1.15 * wall &&
-                        thread_busy > 1.5 * thread_cpu;
-  gil_bound_ = facts_.cores > 1 && side_by_side && (by_turns || one_core || in_spans);
-
-  // More threads than cores compute (the consumer helps): each is stretched.
-  double computing = facts_.consumer_cpu_s;
-  for (const StageFacts& s : facts_.stages) {
+    cpu += s.cpu_s + s.worker_cpu_s;
     if (!is_thread(s) && !is_process(s) && s.cpu_s > 0.4 * s.busy_s) {
-      computing += s.busy_s;
+      busy += s.busy_s;
     }
   }
-  const double stretch =
-      computing > facts_.cores * wall ? facts_.cores * wall / computing : 1;
+  if (facts_.run_delay_s >= 0 && cpu > 0) {
+    stretch_ = cpu / (cpu + facts_.run_delay_s);
+  } else if (busy > facts_.cores * wall) {
+    // More threads than cores compute (the consumer helps).
+    stretch_ = facts_.cores * wall / busy;
+  }
 
-  for (const StageFacts& s : facts_.stages) {
-    Need need;
-    const double lane = s.busy_s / out;
-    const double cpu = s.cpu_s / out;
-    if (is_process(s)) {
-      const double inside = s.worker_cpu_s > 0.5 * s.work_s ? s.work_s
-                                                            : s.worker_cpu_s;
-      need.compute = std::max(inside, s.worker_cpu_s) / out + cpu;
-      // Where the workers are not what is busy, the way to them is.
-      const bool saturates =
-          s.worker_cpu_s + s.cpu_s > 0.7 * facts_.cores * wall;
-      need.wait = std::max(
-          0.0, (saturates ? s.work_s / out : lane) - need.compute);
-      if (!saturates && s.parallel_calls == 0) {
-        need.lanes = s.blocking ? std::max(1, s.width) : facts_.cores;
-        need.kind = Limit::kWait;
-      }
-    } else if (is_thread(s)) {
-      // Waiting to run, be it for the GIL or a core, is no need of the call.
-      const bool turns = gil_bound_ && (by_turns || in_spans);
-      const double held = s.gil_hold_s * std::min(1.0, wall / hold) / out;
-      need.compute = turns ? std::max(cpu, held) : cpu;
-      need.gil = gil_bound_ ? need.compute : cpu;
-      // More than one core: the GIL is free for a part of the time at least.
-      if (thread_cpu > 1.2 * wall) need.gil *= 0.5 * wall / thread_cpu;
-      const double rest = lane - s.gil_wait_s / out - need.compute;
-      const bool waits = s.blocking && cpu < 0.5 * lane && !gil_bound_;
-      need.wait = waits || cpu < 0.3 * (lane - s.gil_wait_s / out)
-                      ? std::max(0.0, rest)
-                      : 0;
-      if (gil_bound_) need.wait = 0;
-      if (need.wait == 0 && !gil_bound_ && rest > 0) need.compute += rest;
-    } else if (!s.user_code || s.executor == "native") {
-      // Only files make native code wait; else it was kept from its core.
-      const double io = (s.read_s + s.open_s) / out;
-      need.wait = std::clamp(io, 0.0, std::max(0.0, lane - cpu));
-      need.compute = std::max(cpu, (lane - need.wait) * stretch);
-    } else if (s.cpu_s > 0.4 * s.busy_s) {
-      need.compute = std::max(cpu, lane * stretch);
-    } else {
-      need.compute = cpu;
-      need.wait = std::max(0.0, lane - cpu);
-    }
-    // The width that an explicit number sets; else what waits goes as wide as
-    // the engine makes it, and what one worker makes at a time is alone.
-    if (s.sequential) {
-      need.lanes = 1;
-      need.kind = Limit::kSerial;
-    } else if (s.parallel_calls > 0 && s.executor != "native" &&
-               (s.user_code || s.op == "interleave")) {
-      need.lanes = s.parallel_calls;
-      need.kind = Limit::kWidth;
-    } else if (s.cycle_length > 0) {
-      need.lanes = s.cycle_length;
-      need.kind = Limit::kWidth;
-    } else if (s.blocking && !is_process(s)) {
-      need.lanes = std::max<double>(s.width, s.max_parallelism);
-      if (need.lanes <= 0) need.lanes = kMostWidth;
-      need.kind = Limit::kWait;
-    } else if (need.lanes == 0 && need.wait > 2 * need.compute &&
-               s.parent < 0) {
-      // Too short to be found out: such calls keep their worker.
-      need.lanes = facts_.cores;
-      need.kind = Limit::kWait;
-    }
+  for (std::size_t i = 0; i < facts_.stages.size(); ++i) {
+    const StageFacts& s = facts_.stages[i];
+    Need need = is_process(s)  ? process_need(i)
+                : is_thread(s) ? thread_need(i)
+                               : native_need(i);
+    set_lanes(s, need);
     needs_.push_back(need);
   }
-  // Inside a nested dataset, as many run at once as are open.
+  set_nested_lanes();
+  if (facts_.device >= 0) {
+    Need& need = needs_[static_cast<std::size_t>(facts_.device)];
+    need.wait = facts_.put_s / out;
+    need.lanes = 1;
+    need.kind = Limit::kDevice;
+  }
+  for (const StageFacts& s : facts_.stages) {
+    if (s.prefetch == 0) turns_ = true;
+  }
+  now_ = least(needs_, think_, turns_, true);
+  pipeline_ = least(needs_, 0, false, false);
+  gil_bound_ = facts_.cores > 1 && pipeline_.limit == Limit::kGil;
+}
+
+void Model::find_ratios() {
+  const std::size_t n = facts_.stages.size();
+  ratios_.assign(n, 0);
+  if (n == 0) return;
+  const auto end = facts_.device >= 0 ? facts_.device : facts_.output;
+  if (end >= 0) ratios_[static_cast<std::size_t>(end)] = 1;
+  // Sources come first: a stage is met after all that read it. Nested stages
+  // come last and belong to one that is not nested.
+  for (std::size_t k = n; k-- > 0;) {
+    const StageFacts& s = facts_.stages[k];
+    if (s.parent >= 0) continue;
+    for (const int input : s.inputs) {
+      const auto i = static_cast<std::size_t>(input);
+      const StageFacts& before = facts_.stages[i];
+      const bool seen = s.elements > 0 && before.elements > 0;
+      const double measured = seen ? before.elements / s.elements : 1;
+      double per = measured;
+      if (one_to_one(s)) {
+        per = 1;
+      } else if (holds_results(s)) {
+        per = s.elements > 0 ? std::min(1.0, before.elements / s.elements) : 1;
+      } else if (s.batch_size > 0) {
+        // The last batch of an epoch may be short.
+        per = static_cast<double>(s.batch_size);
+        if (seen && measured < 0.9 * per) per = measured;
+      }
+      ratios_[i] += ratios_[k] * per;
+    }
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const StageFacts& s = facts_.stages[k];
+    if (s.parent < 0) continue;
+    const auto p = static_cast<std::size_t>(s.parent);
+    const double outer = facts_.stages[p].elements;
+    ratios_[k] = ratios_[p] * (outer > 0 ? s.elements / outer : 1);
+  }
+}
+
+double Model::for_output(std::size_t stage, double total) const {
+  const StageFacts& s = facts_.stages[stage];
+  return s.elements > 0 ? total / s.elements * ratios_[stage]
+                        : total / std::max(facts_.elements, 1e-9);
+}
+
+// The GIL, a core without it, and sleep. Waiting to run, be it for the GIL or
+// for a core, is no need of a call.
+Need Model::thread_need(std::size_t stage) const {
+  const StageFacts& s = facts_.stages[stage];
+  double held = s.gil_held_s;
+  if (held < 0) {
+    // Nobody looked: calls that together used more than a core have given it
+    // up, and those that hardly computed did something else.
+    double cpu = 0;
+    for (const StageFacts& other : facts_.stages) {
+      if (is_thread(other)) cpu += other.cpu_s;
+    }
+    held = cpu > 1.2 * facts_.seconds ? 0.5 * s.cpu_s * facts_.seconds / cpu
+                                      : s.cpu_s;
+    if (s.gil_wait_s > 0.15 * s.gil_hold_s) {
+      held = std::max(held, std::min(s.gil_hold_s, s.busy_s - s.gil_wait_s));
+      held = std::min(held, facts_.seconds);
+    }
+  }
+  // Who lost the core has kept the GIL.
+  const double gil = std::max(std::min(held, s.cpu_s), held * stretch_);
+  const double compute = std::max(s.cpu_s, gil);
+  const double rest =
+      std::max(0.0, s.busy_s - s.gil_wait_s - std::max(compute, held));
+  Need need;
+  need.gil = for_output(stage, gil);
+  need.compute = for_output(stage, compute);
+  // In the rest a call sleeps; or it was made to hand the GIL over on its way
+  // and waits for it, when somebody has it at all times.
+  const bool crowded = facts_.gil_busy >= 0
+                           ? facts_.gil_busy > kCrowdedGil
+                           : s.gil_wait_s > 0.15 * s.gil_hold_s;
+  const bool computes = compute > kComputes * (s.busy_s - s.gil_wait_s);
+  if (crowded && computes) return need;
+  if (rest > compute || s.blocking) {
+    need.wait = for_output(stage, rest);
+  } else {
+    need.compute += for_output(stage, rest * stretch_);
+  }
+  return need;
+}
+
+Need Model::process_need(std::size_t stage) const {
+  const StageFacts& s = facts_.stages[stage];
+  Need need;
+  need.compute = for_output(stage, s.worker_cpu_s + s.cpu_s);
+  // Workers that have no core wait for one, inside the function too.
+  const bool saturates = s.worker_cpu_s + s.cpu_s >
+                         0.7 * facts_.cores * facts_.seconds * stretch_;
+  const double inside = std::max(0.0, s.work_s - s.worker_cpu_s);
+  if (saturates) {
+    const bool sleeps = s.work_s > 2 * s.worker_cpu_s / std::max(stretch_, 0.1);
+    need.wait = sleeps ? for_output(stage, inside) : 0;
+    return need;
+  }
+  // Where the workers are not what is busy, the way to them is.
+  need.wait = std::max(0.0, for_output(stage, s.busy_s) - need.compute);
+  if (s.parallel_calls == 0) {
+    need.lanes = s.blocking ? std::max(1, s.width) : facts_.cores;
+    need.kind = Limit::kWait;
+  }
+  return need;
+}
+
+Need Model::native_need(std::size_t stage) const {
+  const StageFacts& s = facts_.stages[stage];
+  const double lane = for_output(stage, s.busy_s);
+  const double cpu = for_output(stage, s.cpu_s);
+  Need need;
+  if (!s.user_code || s.executor == "native") {
+    // Only files make native code wait; else it was kept from its core.
+    const double io = for_output(stage, s.read_s + s.open_s);
+    need.wait = std::clamp(io, 0.0, std::max(0.0, lane - cpu));
+    need.compute = std::max(cpu, (lane - need.wait) * stretch_);
+  } else if (s.cpu_s > 0.4 * s.busy_s * stretch_) {
+    need.compute = std::max(cpu, lane * stretch_);
+  } else {
+    need.compute = cpu;
+    need.wait = std::max(0.0, lane - cpu);
+  }
+  return need;
+}
+
+// An explicit number sets the width; else what waits goes as wide as the engine
+// makes it, and what one worker makes at a time is alone.
+void Model::set_lanes(const StageFacts& s, Need& need) const {
+  if (s.sequential) {
+    need.lanes = 1;
+    need.kind = Limit::kSerial;
+  } else if (s.parallel_calls > 0 && s.executor != "native" &&
+             (s.user_code || s.op == "interleave")) {
+    need.lanes = s.parallel_calls;
+    need.kind = Limit::kWidth;
+  } else if (s.cycle_length > 0) {
+    need.lanes = s.cycle_length;
+    need.kind = Limit::kWidth;
+  } else if (s.blocking && !is_process(s)) {
+    need.lanes = std::max<double>(s.width, s.max_parallelism);
+    if (need.lanes <= 0) need.lanes = kMostWidth;
+    need.kind = Limit::kWait;
+  } else if (need.lanes == 0 && need.wait > 2 * need.compute && s.parent < 0) {
+    // Too short to be found out: such calls keep their worker.
+    need.lanes = facts_.cores;
+    need.kind = Limit::kWait;
+  }
+}
+
+// Inside a nested dataset, as many run at once as are open.
+void Model::set_nested_lanes() {
   for (std::size_t i = 0; i < facts_.stages.size(); ++i) {
     const int parent = facts_.stages[i].parent;
     if (parent < 0) continue;
@@ -163,17 +270,33 @@ Model::Model(const Facts& facts) : facts_(facts) {
       needs_[i].kind = Limit::kNone;
     }
   }
-  if (facts_.device >= 0) {
-    Need& need = needs_[static_cast<std::size_t>(facts_.device)];
-    need.wait = facts_.put_s / out;
-    need.lanes = 1;
-    need.kind = Limit::kDevice;
+}
+
+// Outputs/s that the lanes of a stage allow. Calls that come back from waiting
+// queue for the GIL and for cores.
+double Model::lane_rate(const Need& need) const {
+  const double n = need.lanes;
+  const double service = need.compute + need.wait;
+  if (n <= 1 || need.wait <= 0) return n / service;
+  const double cores = facts_.cores;
+  const double gil = need.gil;
+  const double free = std::max(0.0, need.compute - gil);
+  // A station of several servers: one that is as many times faster, and a delay.
+  const double at[2] = {gil, free / cores};
+  const double delay = need.wait + free * (cores - 1) / cores;
+  double queue[2] = {0, 0};
+  double rate = n / service;
+  for (int round = 0; round < 100; ++round) {
+    double response = delay;
+    double stay[2];
+    for (int k = 0; k < 2; ++k) {
+      stay[k] = at[k] * (1 + queue[k] * (n - 1) / n);
+      response += stay[k];
+    }
+    rate = n / response;
+    for (int k = 0; k < 2; ++k) queue[k] = rate * stay[k];
   }
-  for (const StageFacts& s : facts_.stages) {
-    if (s.prefetch == 0) turns_ = true;
-  }
-  now_ = least(needs_, think_, turns_, true);
-  pipeline_ = least(needs_, 0, false, false);
+  return rate;
 }
 
 Ceiling Model::of_stage(int stage) const {
@@ -183,7 +306,7 @@ Ceiling Model::of_stage(int stage) const {
     if (best.rate == 0 || rate < best.rate) best = {rate, limit, stage};
   };
   const double lane = need.compute + need.wait;
-  if (need.lanes > 0 && lane > 0) offer(need.lanes / lane, need.kind);
+  if (need.lanes > 0 && lane > 0) offer(lane_rate(need), need.kind);
   if (need.compute > 0) offer(facts_.cores / need.compute, Limit::kCores);
   if (need.gil > 0) offer(1 / need.gil, Limit::kGil);
   return best;
@@ -214,7 +337,7 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
     }
     const double lane = need.compute + need.wait;
     if (need.lanes > 0 && lane > 0) {
-      offer(need.lanes / lane, need.kind, stage);
+      offer(lane_rate(need), need.kind, stage);
     }
   }
   const double out = std::max(facts_.elements, 1e-9);
@@ -267,20 +390,30 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     const auto i = static_cast<std::size_t>(change.stage);
     Need& need = needs[i];
     const StageFacts& s = facts_.stages[i];
-    const double per_out = s.elements / std::max(facts_.elements, 1e-9);
+    const double per_out = ratios_[i];
     need.compute *= change.compute;
     need.gil *= change.compute;
     need.wait *= change.wait;
+    if (change.room != 1) {
+      // Calls are held back by bytes: those at work now are all that fit.
+      const double calls = std::max(1.0, parallelism(change.stage));
+      const double most =
+          s.parallel_calls > 0 ? s.parallel_calls : kMostWidth;
+      need.lanes = std::min(most, calls * change.room);
+      need.kind = Limit::kWait;
+    }
     if (change.parallel_calls) {
       need.lanes = *change.parallel_calls;
       need.kind = Limit::kWidth;
       if (need.lanes <= 0) {
         const double call =
             (need.compute + need.wait) / std::max(per_out, 1e-12);
-        const bool found_out = call >= kFoundOutS || s.user_code == false;
+        const bool found_out =
+            call >= kFoundOutS || s.blocking || !s.user_code;
         need.lanes = need.wait <= need.compute ? 0
                      : found_out               ? kMostWidth
                                                : facts_.cores;
+        if (s.op == "interleave") need.lanes = kOpenInputs;
         need.kind = need.lanes > 0 ? Limit::kWait : Limit::kNone;
       }
       // What is opened inside goes with it.
@@ -299,16 +432,13 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     if (change.executor == "process") {
       if (s.executor != "process") {
         need.compute += kCrossingS * per_out +
-                        2 * s.bytes / std::max(facts_.elements, 1e-9) /
-                            kCopyBytesPerS;
+                        2 * for_output(i, s.bytes) / kCopyBytesPerS;
       }
       need.gil = 0;
     } else if (change.executor == "thread") {
       if (s.executor == "process") {
-        const double out = std::max(facts_.elements, 1e-9);
-        const double call = facts_.call_overhead_s * per_out;
-        need.compute = std::max(s.work_s, s.worker_cpu_s * 0.5) / out + call;
-        need.compute = std::min(need.compute, s.work_s / out + call);
+        need.compute =
+            for_output(i, s.work_s) + facts_.call_overhead_s * per_out;
         need.gil = need.compute;
       }
     } else if (change.executor == "native") {

@@ -10,9 +10,14 @@
 //   think   1 / the consumer's own time
 // The rate is the least of them; without read-ahead pipeline and consumer take
 // turns instead. A change of the pipeline changes the needs, so the same
-// formula predicts it. Times are wall times of busy workers: on a machine that
-// others use too they are stretched alike before and after, and the ratio, which
-// is what the doctor speaks of, stays.
+// formula predicts it.
+//
+// What one output needs is the cost of an element of the stage times the number
+// of its elements that go into an output by the graph, not all that it did: a
+// stage that runs ahead of the consumer does more than is asked for. Time in
+// which threads could run but had no core is no need of theirs. Calls that wait
+// share cores and GIL when they come back: at many calls at once they queue
+// (closed network, approximate mean value analysis).
 #pragma once
 
 #include <optional>
@@ -46,6 +51,7 @@ struct Change {
   bool unordered = false;
   double compute = 1;  // factor of its computing
   double wait = 1;     // factor of its waiting
+  double room = 1;     // factor of the memory budget
 };
 
 struct Ceiling {
@@ -88,6 +94,10 @@ class Model {
   double parallelism(int stage) const;
   /// The GIL is what calls of Python functions wait for.
   bool gil_bound() const { return gil_bound_; }
+  /// Elements of a stage that go into one output.
+  double per_output(int stage) const {
+    return ratios_[static_cast<std::size_t>(stage)];
+  }
   /// Everything upstream of `stage`, itself included.
   std::vector<int> upstream(int stage) const;
 
@@ -95,8 +105,20 @@ class Model {
   Ceiling least(const std::vector<Need>& needs, double think, bool turns,
                 bool with_consumer) const;
 
+  void find_ratios();
+  /// Seconds (or anything) of a stage, summed, for one output.
+  double for_output(std::size_t stage, double total) const;
+  Need thread_need(std::size_t stage) const;
+  Need process_need(std::size_t stage) const;
+  Need native_need(std::size_t stage) const;
+  void set_lanes(const StageFacts& s, Need& need) const;
+  void set_nested_lanes();
+  double lane_rate(const Need& need) const;
+
   Facts facts_;
+  std::vector<double> ratios_;
   std::vector<Need> needs_;
+  double stretch_ = 1;  // of computing, by want of cores
   double think_ = 0;  // of the consumer, per output
   bool turns_ = false;
   bool gil_bound_ = false;

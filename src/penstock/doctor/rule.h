@@ -83,6 +83,17 @@ inline double lanes_used(const Model& m, int stage) {
   const double lanes = need_of(m, stage).lanes;
   return m.parallelism(stage) / (lanes > 0 ? lanes : m.facts().cores);
 }
+/// Cores that the pipeline really kept busy, running ahead included.
+inline double busy_cores(const Model& m) {
+  double cpu = 0;
+  for (const StageFacts& s : m.facts().stages) cpu += s.cpu_s + s.worker_cpu_s;
+  return m.facts().seconds > 0 ? cpu / m.facts().seconds : 0;
+}
+/// A stage made clearly more than the consumer took: it has room.
+inline bool runs_ahead(const Model& m, int stage) {
+  return stage_of(m, stage).elements >
+         1.2 * m.facts().elements * m.per_output(stage) + 64;
+}
 /// "map#2" or "map#2:decode".
 inline const std::string& label(const Model& m, int stage) {
   return stage_of(m, stage).label;

@@ -11,7 +11,7 @@ void cpu_saturated(const Model& model, Findings& out) {
   if (model.pipeline().stage < 0) return;
   double busy = 0;
   for (int i = 0; i < num_stages(model); ++i) busy += need_of(model, i).compute;
-  busy *= facts.rate();
+  busy = std::max(busy * facts.rate(), busy_cores(model));
   if (busy < 0.75 * facts.cores) return;
   std::vector<int> order;
   for (int i = 0; i < num_stages(model); ++i) order.push_back(i);

@@ -16,7 +16,7 @@ void head_of_line(const Model& model, Findings& out) {
     const double calls = std::max(s.calls, s.elements);
     if (s.wait_order_s < 0.5 * facts.seconds ||
         s.wait_order_s < 1.5 * (s.busy_s - s.gil_wait_s) || calls < 1 ||
-        lanes_used(model, i) > 0.7) {
+        lanes_used(model, i) > 0.7 || runs_ahead(model, i)) {
       continue;
     }
     if (worst < 0 || s.wait_order_s > stage_of(model, worst).wait_order_s) {

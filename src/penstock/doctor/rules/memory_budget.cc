@@ -2,6 +2,11 @@
 #include "penstock/doctor/rule.h"
 
 namespace penstock::doctor {
+namespace {
+
+constexpr double kMoreRoom = 4;
+
+}  // namespace
 
 void memory_budget(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
@@ -23,7 +28,9 @@ void memory_budget(const Model& model, Findings& out) {
   Finding f;
   f.code = "memory-budget";
   f.stage = worst;
-  f.speedup = std::max(1.0, model.gain_over_measured({}));
+  // As many more calls at once as there is more room.
+  f.changes = {{.stage = worst, .room = kMoreRoom}};
+  f.speedup = std::max(1.0, model.gain_over_measured(f.changes));
   f.cause = "calls that could run wait, because there is no room for their "
             "results in the memory budget";
   f.evidence = {
@@ -36,7 +43,7 @@ void memory_budget(const Model& model, Findings& out) {
           "smaller dtypes";
   f.fix_code = absl::StrFormat(
       "ds = ds.with_options(ps.Options(memory_budget=%d))",
-      static_cast<std::int64_t>(4 * facts.memory_budget));
+      static_cast<std::int64_t>(kMoreRoom * facts.memory_budget));
   out.push_back(std::move(f));
 }
 

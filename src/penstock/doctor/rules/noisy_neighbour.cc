@@ -17,19 +17,18 @@ void noisy_neighbour(const Model& model, Findings& out) {
   // The step must be what is waited for, and the pipeline what is busy.
   if (facts.wait_share() > 0.5) return;
   int stage = -1;
-  double busy = 0;
   for (int i = 0; i < num_stages(model); ++i) {
-    const Need& need = need_of(model, i);
-    busy += need.compute;
-    if (stage < 0 || need.compute > need_of(model, stage).compute) stage = i;
+    if (stage < 0 ||
+        need_of(model, i).compute > need_of(model, stage).compute) {
+      stage = i;
+    }
   }
-  busy *= facts.rate();
+  const double busy = busy_cores(model);
   if (stage < 0 || busy < 0.5 || busy < facts.other_cpu) return;
   Finding f;
   f.code = "noisy-neighbour";
   f.stage = stage;
   f.always = true;
-  f.speedup = std::min(slower, 4.0) > 1 ? slower : 1.0;
   // A step without neighbours still waits for what it waits for now.
   const double cycle = facts.seconds / std::max(1.0, facts.elements);
   f.speedup = cycle / std::max(1e-9, cycle - facts.step_beside_s +

@@ -1,0 +1,33 @@
+// CPU time of this process, its workers and the machine, and how long engine
+// threads waited for a core: read from /proc in one go, without the GIL.
+//
+// In Python each of these files would give the GIL up and wait for it again,
+// which beside a GIL-bound pipeline takes longer than what is measured.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace penstock::python {
+
+class ProcessClocks {
+ public:
+  struct Times {
+    double own = 0;        // this process and those it started
+    double machine = 0;    // everybody, on the cores we may use
+    double throttled = 0;  // of the container, by its quota
+    /// Threads of the engine and worker processes could run but had no core;
+    /// -1 where the kernel does not tell.
+    double run_delay = -1;
+    int threads = 0;
+  };
+  /// So far; run_delay since the first call of this object.
+  Times read();
+
+ private:
+  std::unordered_map<int, std::int64_t> delays_;  // by thread
+  std::int64_t run_delay_ns_ = 0;
+  bool first_ = true;
+};
+
+}  // namespace penstock::python
