@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _doctor_probe as probe
+from penstock import _doctor_trials as trials
 from penstock import _penstock
 from penstock._device import DeviceDataset
 from penstock._doctor_facts import Counters, Plan, Stage, plan_of, stage_facts
@@ -96,7 +97,7 @@ def observe(
 ) -> Observation:
     """Runs `ds` and measures."""
     inner = ds._dataset if isinstance(ds, DeviceDataset) else ds
-    probe.call_overhead()
+    probe.calibrate()
     observation = Observation(plan_of(inner), consumer)
     if isinstance(ds, DeviceDataset):
         observation.add_device(ds)
@@ -153,6 +154,7 @@ class Observation:
         self.put_s = 0.0
         self.put_idle_s = 0.0
         self.errors = 0
+        self.restart_s = 0.0  # between two passes over the data
         self.hot: dict[str, list[dict[str, Any]]] = {}
         self._held: list[float] = []
         self._facts: dict[str, Any] | None = None
@@ -189,7 +191,7 @@ class Observation:
 
     def run(self, ds: Dataset | DeviceDataset, seconds: float) -> None:
         """Takes elements for `seconds`, the first part of them unwatched."""
-        sampler = probe.Sampler(self.plan.codes, consumer=True)
+        sampler = probe.Sampler(self.plan, consumer=True)
         warm_s = min(1.0, 0.25 * seconds)
         watching = False
         element: Any = None
@@ -239,11 +241,15 @@ class Observation:
                     this_pass = 0
                     if watching:
                         self.seen.add_difference(base, Counters.of(inner, self.plan))
+                    wait += clock() - t0
+                    # Ending an iterator and making another is our doing.
+                    ended = clock()
                     it.close()
                     it, inner = self._start(ds)
                     base = Counters.of(inner, self.plan)
                     next_of = iter(it).__next__
-                    wait += clock() - t0
+                    if watching:
+                        self.restart_s += clock() - ended
                     continue
                 except Exception:
                     self.errors += 1
@@ -326,7 +332,7 @@ class Observation:
         self, start: _Mark, count: int, wait: float, think: float, think_cpu: float
     ) -> None:
         end = _Mark(self)
-        self.seconds = max(1e-9, end.at - start.at)
+        self.seconds = max(1e-9, end.at - start.at - self.restart_s)
         self.elements = count
         self.wait_s, self.think_s, self.think_cpu_s = wait, think, think_cpu
         self.cpu = end.cpu - start.cpu
@@ -354,8 +360,8 @@ class Observation:
 
     def watch(self, it: Iterator, seconds: float) -> None:
         """Looks at an iterator that somebody else drives."""
-        probe.call_overhead()
-        sampler = probe.Sampler(self.plan.codes)
+        probe.calibrate()
+        sampler = probe.Sampler(self.plan)
         base = Counters.of(it, self.plan)
         start = mark = _Mark(self)
         sampler.start()
@@ -400,6 +406,7 @@ class Observation:
                     for one in lines[:3]
                 )
         _add_native_forms(self.plan, stages)
+        trials.add_trials(self.plan, stages)
         staged = sum(s["cpu_s"] for s in stages)
         engine = (
             self.seen.cpu_budget
@@ -435,6 +442,7 @@ class Observation:
             "bytes_peak": float(self.seen.memory["peak"]),
             "memory_budget": float(self.seen.memory["budget"]),
             "call_overhead_s": probe.call_overhead(),
+            "next_s": probe.next_overhead(),
             "gil_busy": self.gil_busy,
             "run_delay_s": self.cpu.run_delay,
             "windows": self.windows,

@@ -109,6 +109,16 @@ class Plan:
                 found[code] = stage.label
         return found
 
+    @property
+    def functions(self) -> dict[str, _penstock.Function]:
+        """Python functions that may run in worker processes, by stage."""
+        return {
+            stage.label: stage.lowered.handle
+            for stage in self.stages
+            if stage.lowered is not None
+            and isinstance(stage.lowered.handle, _penstock.Function)
+        }
+
 
 def plan_of(dataset: Dataset) -> Plan:
     """What the graph of `dataset` says."""
@@ -344,7 +354,8 @@ def _add_moves(plan: Plan, explained: str) -> None:
 # --- counters -------------------------------------------------------------------
 
 _STAGE_KEYS = (
-    "elements", "bytes", "busy_ns", "cpu_ns", "sampled_rows", "sampled_bytes",
+    "elements", "blocks", "bytes", "busy_ns", "cpu_ns", "sampled_rows",
+    "sampled_bytes",
     "opens", "open_ns", "read_ns", "read_bytes", "inflate_ns", "decoded_pixels",
     "resized_pixels",
 )  # fmt: skip
@@ -474,6 +485,7 @@ def stage_facts(
         size = get("sampled_bytes") / sampled if sampled else 0.0
         facts.update(
             elements=elements,
+            blocks=get("blocks"),
             bytes=get("bytes") or size * elements,
             busy_s=get("busy_ns", 1e-9),
             cpu_s=get("cpu_ns", 1e-9),

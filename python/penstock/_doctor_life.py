@@ -71,7 +71,7 @@ class Life:
         self._start = self._mark = _Mark(self._observation)
         self._history = History()
         self._history.add(it.counters())
-        self._sampler = probe.Sampler(self._plan.codes)
+        self._sampler = probe.Sampler(self._plan)
         self._sampler.start()
 
     def tick(self, it: Iterator) -> None:

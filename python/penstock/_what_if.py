@@ -160,6 +160,11 @@ def _edit(change: dict[str, Any]) -> Callable[[Dataset, Dataset], Dataset] | Non
     return apply
 
 
+def _is_source(ds: Dataset) -> bool:
+    """There is nothing to put in its place by itself."""
+    return ds._recipe is None or ds._recipe.parent is None
+
+
 def verify_findings(
     ds: Dataset | DeviceDataset,
     report: Report,
@@ -189,7 +194,7 @@ def verify_findings(
             for change in raw["changes"]:
                 at = observation.plan.stages[change["stage"]].dataset
                 edit = _edit(change)
-                if at is None or edit is None or not at._recipe.parent:
+                if at is None or edit is None or _is_source(at):
                     break
                 edits[id(at)] = edit
                 if "batch" in change:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
+import threading
 import traceback
+import types
+from collections import Counter
+from typing import Any
 
 import cloudpickle
 
@@ -26,6 +31,63 @@ def dump_failure(error: BaseException) -> bytes:
     return data  # type: ignore[no-any-return]
 
 
+_PERIOD = 0.01  # seconds between two looks at the function
+
+
+class Sampler:
+    """Sees on which lines of the function the main thread is, while a doctor asks.
+
+    A thread that looks every 10 ms; without anybody who asks it does not exist.
+    What it saw goes back with the results of a call.
+    """
+
+    def __init__(self) -> None:
+        self._main = threading.get_ident()
+        self._code: types.CodeType | None = None
+        self._wanted = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._seen: Counter[str] = Counter()
+
+    def begin(self, fn: Any) -> None:
+        """A call of `fn` begins that is to be looked at."""
+        code = getattr(fn, "__code__", None)
+        if code is not self._code:
+            self._seen.clear()
+            self._code = code
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        self._wanted.set()
+
+    def end(self, room: int) -> bytes:
+        """It has ended; what was seen since the last time, if that fits."""
+        self._wanted.clear()
+        if not self._seen:
+            return b""
+        rows = (f"{count}\t{line}\n" for line, count in self._seen.items())
+        text = "".join(rows).encode(errors="replace")
+        if len(text) > room:
+            return b""
+        self._seen.clear()
+        return text
+
+    def _run(self) -> None:
+        clock = threading.Event()
+        while True:
+            self._wanted.wait()
+            clock.wait(_PERIOD)
+            if self._wanted.is_set():
+                self._look()
+
+    def _look(self) -> None:
+        at = sys._current_frames().get(self._main)
+        while at is not None and at.f_code is not self._code:
+            at = at.f_back
+        if at is not None:
+            code = at.f_code
+            self._seen[f"{at.f_lineno}\t{code.co_name}\t{code.co_filename}"] += 1
+
+
 def main(socket: int, arena: int, reserved: int, slot: int, parent: int) -> None:
     """Serves until the socket closes; dies with the parent in any case."""
     _penstock.die_with_parent()
@@ -34,6 +96,8 @@ def main(socket: int, arena: int, reserved: int, slot: int, parent: int) -> None
     # Ctrl-C is for the parent, which ends us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        _penstock.serve(socket, arena, reserved, slot, cloudpickle.loads, dump_failure)
+        _penstock.serve(
+            socket, arena, reserved, slot, cloudpickle.loads, dump_failure, Sampler()
+        )
     finally:
         os._exit(0)

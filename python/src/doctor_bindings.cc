@@ -59,6 +59,9 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(hot_lines);
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
+  PENSTOCK_GET(blocks);
+  PENSTOCK_GET(decode_left);
+  PENSTOCK_GET(native_left);
   PENSTOCK_GET(bytes);
   PENSTOCK_GET(spec_bytes);
   PENSTOCK_GET(busy_s);
@@ -128,6 +131,7 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(bytes_peak);
   PENSTOCK_GET(memory_budget);
   PENSTOCK_GET(call_overhead_s);
+  PENSTOCK_GET(next_s);
   PENSTOCK_GET(gil_busy);
   PENSTOCK_GET(run_delay_s);
 #undef PENSTOCK_GET
@@ -175,7 +179,8 @@ Change change_of(const nb::dict& d, int stages) {
   }
   get(d, "executor", c.executor);
   get(d, "cache", c.cache);
-  if (d.contains("prefetch")) c.prefetch = nb::cast<std::int64_t>(d["prefetch"]);
+  if (d.contains("prefetch"))
+    c.prefetch = nb::cast<std::int64_t>(d["prefetch"]);
   if (d.contains("batch")) c.batch = nb::cast<std::int64_t>(d["batch"]);
   get(d, "compute", c.compute);
   get(d, "wait", c.wait);
@@ -247,8 +252,8 @@ nb::dict predict(const nb::dict& facts, const nb::list& changes) {
   const Model model(facts_of(facts));
   std::vector<Change> made;
   for (const nb::handle change : changes) {
-    made.push_back(change_of(nb::cast<nb::dict>(change),
-                             doctor::num_stages(model)));
+    made.push_back(
+        change_of(nb::cast<nb::dict>(change), doctor::num_stages(model)));
   }
   nb::dict d = ceiling_dict(model.with(made));
   d["speedup"] = model.gain(made);

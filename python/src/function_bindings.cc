@@ -1,4 +1,9 @@
 // Functions and the random key of the current element.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -7,11 +12,6 @@
 #include "convert.h"
 #include "process_function.h"
 #include "workers.h"
-
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 namespace {
@@ -62,6 +62,12 @@ void bind_functions(nb::module_& m) {
                    [](const FunctionHandle& f) { return f.ref->identity(); })
       .def("counters",
            [](const FunctionHandle& f) { return counters_dict(f.counters); })
+      // {"line\tname\tfile": how often}, as seen in worker processes
+      .def("hot_lines",
+           [](const FunctionHandle& f) {
+             return f.counters ? f.counters->lines.read()
+                               : std::map<std::string, std::int64_t>();
+           })
       .def_prop_rw(
           "workers",
           [](const FunctionHandle& f) {
@@ -88,8 +94,8 @@ void bind_functions(nb::module_& m) {
       "python_function",
       [](nb::callable fn, const std::string& kind, nb::object spec,
          std::string identity) {
-        return make_python_function(ref(fn), result_kind(kind),
-                                    declared(spec), std::move(identity));
+        return make_python_function(ref(fn), result_kind(kind), declared(spec),
+                                    std::move(identity));
       },
       nb::arg("fn"), nb::arg("kind"), nb::arg("spec").none(),
       nb::arg("identity"));
@@ -120,8 +126,7 @@ void bind_functions(nb::module_& m) {
       [](nb::callable fn, nb::callable prepare, const std::string& kind,
          nb::object spec, std::string identity, int workers) {
         return make_auto_function(ref(fn), ref(prepare), result_kind(kind),
-                                  declared(spec), std::move(identity),
-                                  workers);
+                                  declared(spec), std::move(identity), workers);
       },
       nb::arg("fn"), nb::arg("prepare"), nb::arg("kind"),
       nb::arg("spec").none(), nb::arg("identity"), nb::arg("workers"));
@@ -136,14 +141,13 @@ void bind_functions(nb::module_& m) {
   });
   m.def("die_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   m.def("worker_count", [] { return WorkerPool::instance().size(); });
-  m.def("warm_workers", [](int count) {
-    WorkerPool::instance().warm(count);
-  });
-  m.def("serve", [](int socket, int arena, std::uint64_t reserved,
-                    std::uint64_t slot, nb::object loads,
-                    nb::object dump_failure) {
-    serve(socket, arena, reserved, slot, loads.ptr(), dump_failure.ptr());
-  });
+  m.def("warm_workers", [](int count) { WorkerPool::instance().warm(count); });
+  m.def("serve",
+        [](int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
+           nb::object loads, nb::object dump_failure, nb::object sampler) {
+          serve(socket, arena, reserved, slot, loads.ptr(), dump_failure.ptr(),
+                sampler.ptr());
+        });
   // (key, draw) of the element that the calling thread computes; None outside.
   m.def("next_draw",
         []() -> std::optional<std::pair<std::uint64_t, std::uint64_t>> {

@@ -1,5 +1,7 @@
 #include "functions.h"
 
+#include <charconv>
+
 #include "convert.h"
 #include "errors.h"
 #include "nested.h"
@@ -66,8 +68,11 @@ class PythonFunction final : public Function {
 
   Status apply(const Block& in, CallContext& context,
                Block& out) const override {
-    // Handing the GIL to another thread costs some 50 us.
-    ask_for_block_ns(sampling() ? kSampledBlockNs : kBlockNs);
+    // Handing the GIL to another thread costs some 50 us. A sampler gets it
+    // during a call that gives it up, or in the middle of a long block.
+    ask_for_block_ns(sampling() && counters_->looks.mostly_held()
+                         ? kSampledBlockNs
+                         : kBlockNs);
     BlockBuilder builder;
     builder.reserve(in.size());
     {
@@ -123,8 +128,7 @@ class PythonFunction final : public Function {
     if (status.ok()) {
       builder.add(*std::move(made));
     } else {
-      builder.add_error(
-          context.error(std::move(status), in.origins().at(row)));
+      builder.add_error(context.error(std::move(status), in.origins().at(row)));
     }
   }
 
@@ -160,9 +164,10 @@ class PythonDatasetFunction final : public DatasetFunction {
     if (value.get() == nullptr) throw PythonError::take();
     NodeRef node = node_of(value.get());
     if (!node) {
-      return invalid_argument("the function must return a Dataset, it returned "
-                              "a value of type ",
-                              Py_TYPE(value.get())->tp_name);
+      return invalid_argument(
+          "the function must return a Dataset, it returned "
+          "a value of type ",
+          Py_TYPE(value.get())->tp_name);
     }
     return node;
   }
@@ -181,8 +186,8 @@ class PythonGenerator final : public SequentialSource {
   explicit PythonGenerator(PyRef iterator)
       : iterator_(std::move(iterator)),
         resumes_(PyObject_HasAttrString(iterator_.get(), "state_dict") != 0 &&
-                 PyObject_HasAttrString(iterator_.get(),
-                                        "load_state_dict") != 0) {}
+                 PyObject_HasAttrString(iterator_.get(), "load_state_dict") !=
+                     0) {}
 
   StatusOr<std::optional<Element>> next() override {
     Gil gil;
@@ -208,15 +213,14 @@ class PythonGenerator final : public SequentialSource {
         PyObject_CallMethod(iterator_.get(), "state_dict", nullptr));
     const Owned bytes(state.get() == nullptr
                           ? nullptr
-                          : PyObject_CallFunctionObjArgs(
-                                python_type("dumps"), state.get(), nullptr));
+                          : PyObject_CallFunctionObjArgs(python_type("dumps"),
+                                                         state.get(), nullptr));
     if (bytes.get() == nullptr || !PyBytes_Check(bytes.get())) {
       PyErr_Clear();
       return std::nullopt;
     }
     return std::string(PyBytes_AS_STRING(bytes.get()),
-                       static_cast<std::size_t>(
-                           PyBytes_GET_SIZE(bytes.get())));
+                       static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
   }
 
   Status restore(std::string_view state) override {
@@ -241,6 +245,27 @@ class PythonGenerator final : public SequentialSource {
 };
 
 }  // namespace
+
+void HotLines::add(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  while (!text.empty()) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    const std::size_t tab = row.find('\t');
+    std::int64_t count = 0;
+    if (tab == std::string_view::npos ||
+        std::from_chars(row.data(), row.data() + tab, count).ec !=
+            std::errc()) {
+      continue;
+    }
+    seen_[std::string(row.substr(tab + 1))] += count;
+  }
+}
+
+std::map<std::string, std::int64_t> HotLines::read() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
 
 CurrentElement& current_element() {
   thread_local CurrentElement current;
@@ -334,8 +359,9 @@ DatasetFunctionHandle make_python_dataset_function(PyRef fn, Spec declared,
 }
 
 ScanFunction make_python_scan(PyRef fn) {
-  return [fn = std::move(fn)](const Element& state, const Element& element)
-             -> StatusOr<std::pair<Element, Element>> {
+  return [fn = std::move(fn)](
+             const Element& state,
+             const Element& element) -> StatusOr<std::pair<Element, Element>> {
     Gil gil;
     if (!gil.ok()) return cancelled();
     const Keyed keyed;

@@ -8,8 +8,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gil_watch.h"
@@ -26,6 +29,19 @@ enum class Result : std::uint8_t {
   kNumber,     // keys, classes, lengths: a whole number
 };
 
+/// Lines of a function on which worker processes were seen, while somebody
+/// samples: "line\tname\tfile" and how often. Thread-safe.
+class HotLines {
+ public:
+  /// What a worker wrote: "count\tline\tname\tfile\n" for each.
+  void add(std::string_view text);
+  std::map<std::string, std::int64_t> read() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::int64_t> seen_;
+};
+
 /// Cost of the GIL to one Python stage, over all its iterators.
 struct StageCounters {
   std::atomic<std::int64_t> calls{0};
@@ -35,6 +51,7 @@ struct StageCounters {
   std::atomic<std::int64_t> work_ns{0};
   std::atomic<std::int64_t> worker_cpu_ns{0};
   GilLooks looks;  // while a doctor watches
+  HotLines lines;
 };
 
 struct AutoState;
@@ -46,7 +63,7 @@ struct FunctionHandle {
   std::shared_ptr<StageCounters> counters;  // null: not Python
   std::string executor;                     // "thread", "process", "native"
   std::shared_ptr<ProcessControls> controls = nullptr;  // process only
-  std::shared_ptr<AutoState> automatic = nullptr;  // may move to processes
+  std::shared_ptr<AutoState> automatic = nullptr;       // may move to processes
 };
 struct DatasetFunctionHandle {
   DatasetFunctionRef ref;
@@ -71,8 +88,7 @@ ScanFunction make_python_scan(PyRef fn);
 SequentialFactory make_python_generator(PyRef fn);
 std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
     PyRef object);
-std::function<std::int64_t(std::int64_t)> make_python_number_function(
-    PyRef fn);
+std::function<std::int64_t(std::int64_t)> make_python_number_function(PyRef fn);
 
 /// fn(*element), a new reference; null with a Python error set. `first`
 /// (borrowed, may be null) comes before the element.

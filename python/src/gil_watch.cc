@@ -112,8 +112,7 @@ GilWatched::GilWatched(GilLooks* looks) : looks_(looks) {
     const std::lock_guard lock(watch().mutex);
     watch().slots.push_back(&slot);
   }
-  slot.inside.store(PyGILState_GetThisThreadState(),
-                    std::memory_order_release);
+  slot.inside.store(PyGILState_GetThisThreadState(), std::memory_order_release);
 }
 
 GilWatched::~GilWatched() {

@@ -3,9 +3,9 @@
 //
 // While somebody watches, one thread looks about every millisecond at all
 // threads that are inside a Python call, without taking the GIL, and notes
-// whether their thread state is the interpreter's current one. Nobody is stopped
-// or slowed; a look costs some 10 us. With nobody watching, a call pays for two
-// writes to its thread's own slot.
+// whether their thread state is the interpreter's current one. Nobody is
+// stopped or slowed; a look costs some 10 us. With nobody watching, a call pays
+// for two writes to its thread's own slot.
 #pragma once
 
 #include <Python.h>
@@ -19,6 +19,12 @@ namespace penstock::python {
 struct GilLooks {
   std::atomic<std::int64_t> looks{0};  // a call was under way
   std::atomic<std::int64_t> held{0};   // ... and its thread had the GIL
+
+  /// Calls hardly ever gave it up: others only get it when it is taken away.
+  bool mostly_held() const {
+    const std::int64_t n = looks.load(std::memory_order_relaxed);
+    return n >= 20 && 5 * held.load(std::memory_order_relaxed) > n;
+  }
 };
 
 /// The calling thread, which has a thread state, is inside a call while this

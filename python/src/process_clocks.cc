@@ -85,10 +85,9 @@ double machine_ticks() {
     // user nice system idle iowait irq softirq steal
     unsigned long long v[8] = {};
     const std::string line = text.substr(at, end - at);
-    if (std::sscanf(line.c_str(),
-                    "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu,
-                    &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6],
-                    &v[7]) >= 8 &&
+    if (std::sscanf(
+            line.c_str(), "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu,
+            &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) >= 8 &&
         cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &ours)) {
       ticks += static_cast<double>(v[0] + v[1] + v[2] + v[5] + v[6] + v[7]);
     }
@@ -125,7 +124,8 @@ ProcessClocks::Times ProcessClocks::read() {
   Times times;
   timespec own{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-  times.own = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
+  times.own =
+      static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
   times.machine = machine_ticks() / tick;
   times.throttled = throttled_s();
 

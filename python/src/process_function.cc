@@ -20,8 +20,7 @@ constexpr std::size_t kSlackBytes = 64 << 10;
 class ProcessFunction final : public Function {
  public:
   ProcessFunction(std::string pickled, Result result, Spec declared,
-                  std::string identity,
-                  std::shared_ptr<StageCounters> counters,
+                  std::string identity, std::shared_ptr<StageCounters> counters,
                   std::shared_ptr<ProcessControls> controls)
       : pickled_(std::move(pickled)),
         number_(next_number_.fetch_add(1)),
@@ -77,10 +76,10 @@ class ProcessFunction final : public Function {
   struct Outcome {
     enum class Kind { kDone, kDied, kHung, kFailed };
     Kind kind = Kind::kFailed;
-    Status status;            // kFailed: of every row
-    std::string end;          // kDied, kHung: of the worker
-    std::int64_t row = -1;    // ... and the row it was at
-    Ref<Buffer> memory;       // kDone
+    Status status;          // kFailed: of every row
+    std::string end;        // kDied, kHung: of the worker
+    std::int64_t row = -1;  // ... and the row it was at
+    Ref<Buffer> memory;     // kDone
     std::size_t length = 0;
   };
 
@@ -143,8 +142,8 @@ class ProcessFunction final : public Function {
     WireWriter writer;
     std::vector<std::int64_t> crossing;
     for (const std::int64_t row : rows) {
-      Status status = writer.add(in.element(row),
-                                 context.random_key(in.origins(), row));
+      Status status =
+          writer.add(in.element(row), context.random_key(in.origins(), row));
       if (status.ok()) {
         crossing.push_back(row);
       } else {
@@ -180,13 +179,14 @@ class ProcessFunction final : public Function {
     call.length = writer.size();
     call.out = (*arena)->offset_of(**output);
     call.capacity = (*output)->size();
+    call.lines = sampling() ? 1 : 0;
     Ref<Buffer> code;  // stays until the worker has read it
     bool alive = introduce(**worker, **arena, code) && (*worker)->send(call);
     Message reply;
     auto received = Worker::Received::kDied;
     while (alive) {
-      received = (*worker)->receive(reply, controls_->timeout_ns.load(),
-                                    cancelled);
+      received =
+          (*worker)->receive(reply, controls_->timeout_ns.load(), cancelled);
       if (received != Worker::Received::kMessage) break;
       if (reply.kind == Message::kDone) break;
       auto larger = (*arena)->allocate(reply.length);
@@ -206,13 +206,14 @@ class ProcessFunction final : public Function {
       pool.give_back(*std::move(worker));
       outcome.kind = Outcome::Kind::kDone;
       outcome.memory = *std::move(output);
-      outcome.length = std::min<std::size_t>(reply.length,
-                                             outcome.memory->size());
+      outcome.length =
+          std::min<std::size_t>(reply.length, outcome.memory->size());
       counters_->calls.fetch_add(static_cast<std::int64_t>(rows.size()),
                                  std::memory_order_relaxed);
       counters_->work_ns.fetch_add(reply.work_ns, std::memory_order_relaxed);
       counters_->worker_cpu_ns.fetch_add(reply.cpu_ns,
                                          std::memory_order_relaxed);
+      take_lines(reply, *outcome.memory);
       return outcome;
     }
     outcome.row = (*worker)->row();
@@ -221,10 +222,10 @@ class ProcessFunction final : public Function {
       outcome.status = absl::CancelledError("cancelled");
     } else if (received == Worker::Received::kTimeout) {
       outcome.kind = Outcome::Kind::kHung;
-      outcome.end = absl::StrCat(
-          "the call took longer than worker_timeout (",
-          static_cast<double>(controls_->timeout_ns.load()) / 1e9,
-          " s) and its worker process was ended");
+      outcome.end =
+          absl::StrCat("the call took longer than worker_timeout (",
+                       static_cast<double>(controls_->timeout_ns.load()) / 1e9,
+                       " s) and its worker process was ended");
     } else {
       outcome.kind = Outcome::Kind::kDied;
       outcome.end = absl::StrCat("the worker process ", end);
@@ -250,6 +251,15 @@ class ProcessFunction final : public Function {
     return worker.send(message);
   }
 
+  void take_lines(const Message& reply, const Buffer& memory) const {
+    if (reply.lines == 0 || reply.length > memory.size() ||
+        reply.lines > memory.size() - reply.length) {
+      return;
+    }
+    const auto* begin = reinterpret_cast<const char*>(memory.data());
+    counters_->lines.add({begin + reply.length, reply.lines});
+  }
+
   static std::string drop(std::unique_ptr<Worker> worker) {
     std::string end = worker->kill();
     worker.reset();
@@ -271,8 +281,8 @@ class ProcessFunction final : public Function {
       }
       return;
     }
-    const double bytes = static_cast<double>(outcome.length) /
-                         static_cast<double>(rows.size());
+    const double bytes =
+        static_cast<double>(outcome.length) / static_cast<double>(rows.size());
     const double known = bytes_per_row_.load(std::memory_order_relaxed);
     bytes_per_row_.store(std::max(bytes, 0.9 * known),
                          std::memory_order_relaxed);

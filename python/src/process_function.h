@@ -23,8 +23,9 @@ FunctionRef make_process_function(std::string pickled, Result result,
                                   std::shared_ptr<ProcessControls> controls);
 
 /// Serves calls until the socket closes. Runs in a worker, with the GIL.
-/// `loads` unpickles functions, `dump_failure` pickles exceptions.
+/// `loads` unpickles functions, `dump_failure` pickles exceptions, `sampler`
+/// sees hot lines (penstock._worker).
 void serve(int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
-           PyObject* loads, PyObject* dump_failure);
+           PyObject* loads, PyObject* dump_failure, PyObject* sampler);
 
 }  // namespace penstock::python

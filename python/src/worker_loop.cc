@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <unordered_map>
 
 #include "convert.h"
@@ -18,13 +19,13 @@ namespace {
 class Server {
  public:
   Server(int socket, std::byte* base, std::uint64_t slot, PyObject* loads,
-         PyObject* dump_failure)
+         PyObject* dump_failure, PyObject* sampler)
       : socket_(socket),
         base_(base),
-        progress_(
-            reinterpret_cast<std::atomic<std::int64_t>*>(base + slot)),
+        progress_(reinterpret_cast<std::atomic<std::int64_t>*>(base + slot)),
         loads_(loads),
-        dump_failure_(dump_failure) {}
+        dump_failure_(dump_failure),
+        sampler_(sampler) {}
 
   void run() {
     Message message;
@@ -109,6 +110,7 @@ class Server {
     const Clock& clock = Clock::real();
     const std::int64_t cpu_start = clock.thread_cpu();
     work_ns_ = 0;
+    if (message.lines != 0) watch(functions_[message.function]);
     WireWriter writer;
     {
       std::vector<std::uint64_t> keys;
@@ -142,10 +144,37 @@ class Server {
       reply.kind = Message::kDone;
     }
     writer.write(out);
+    // Behind the results, if there is room; else with those of a later call.
+    if (message.lines != 0 && out == base_ + message.out) {
+      reply.lines =
+          write_lines(out + reply.length, message.capacity - reply.length);
+    }
     progress_->store(-1, std::memory_order_relaxed);
     reply.work_ns = work_ns_;
     reply.cpu_ns = clock.thread_cpu() - cpu_start;
     return send(reply);
+  }
+
+  /// Hot lines of the function are wanted until this call ends.
+  void watch(const Loaded& loaded) const {
+    if (loaded.function == nullptr) return;
+    const Owned done(
+        PyObject_CallMethod(sampler_, "begin", "(O)", loaded.function));
+    if (done.get() == nullptr) PyErr_Clear();
+  }
+
+  /// Ends that; what was seen goes to `out`. Gives its length.
+  std::uint64_t write_lines(std::byte* out, std::uint64_t room) const {
+    const Owned text(PyObject_CallMethod(
+        sampler_, "end", "(K)", static_cast<unsigned long long>(room)));
+    if (text.get() == nullptr || !PyBytes_Check(text.get())) {
+      PyErr_Clear();
+      return 0;
+    }
+    const auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(text.get()));
+    if (size > room) return 0;
+    std::memcpy(out, PyBytes_AS_STRING(text.get()), size);
+    return size;
   }
 
   void one(const Loaded& loaded, Element& element, WireWriter& writer) {
@@ -176,6 +205,7 @@ class Server {
   std::atomic<std::int64_t>* progress_;
   PyObject* loads_;
   PyObject* dump_failure_;
+  PyObject* sampler_;  // penstock._worker.Sampler
   std::unordered_map<std::uint32_t, Loaded> functions_;
   std::int64_t work_ns_ = 0;  // inside the function, of this call
 };
@@ -183,14 +213,14 @@ class Server {
 }  // namespace
 
 void serve(int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
-           PyObject* loads, PyObject* dump_failure) {
+           PyObject* loads, PyObject* dump_failure, PyObject* sampler) {
   // Results come and go: large ones would be mapped, cleared and unmapped anew
   // each time.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   auto base = map_arena(arena, reserved);
   if (!base.ok()) throw Error(base.status());
-  Server(socket, *base, slot, loads, dump_failure).run();
+  Server(socket, *base, slot, loads, dump_failure, sampler).run();
 }
 
 }  // namespace penstock::python

@@ -39,6 +39,9 @@ struct Message {
   std::uint64_t out = 0;
   std::uint64_t capacity = 0;
   std::uint64_t result = 0;  // python::Result, for kFunction
+  // kCall: 1 when hot lines are wanted. kDone: bytes behind the results that
+  // tell of them (HotLines).
+  std::uint64_t lines = 0;
   // kDone: time in the function, and of the CPU for the whole call.
   std::int64_t work_ns = 0;
   std::int64_t cpu_ns = 0;
@@ -79,8 +82,7 @@ class Worker {
 
  private:
   std::atomic<std::int64_t>* progress() const {
-    return reinterpret_cast<std::atomic<std::int64_t>*>(
-        slot_->data());
+    return reinterpret_cast<std::atomic<std::int64_t>*>(slot_->data());
   }
 
   pid_t pid_;

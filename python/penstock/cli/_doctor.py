@@ -142,7 +142,7 @@ class Watcher:
         )
 
     def __enter__(self) -> Watcher:
-        probe.call_overhead()  # measured once, by a pipeline that is not the script's
+        probe.calibrate()  # measured once, by a pipeline that is not the script's
         _watch.observe(self._started)
         self._thread.start()
         return self

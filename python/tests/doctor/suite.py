@@ -12,8 +12,9 @@ import json
 import sys
 import tempfile
 
-import penstock as ps
 from penstock._doctor import observe
+
+import penstock as ps
 
 from .healthy import HEALTHY
 from .planted import FAULTY

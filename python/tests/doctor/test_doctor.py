@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -93,6 +94,42 @@ def test_a_stage_that_burns_is_measured():
     ds = R(N).map(work.chained_burner(0.01), num_parallel_calls=1)
     row = ps.doctor(ds, seconds=1.0).stage("map#1")
     assert 0.009 < row.cpu_us / 1e6 < 0.015
+
+
+def _gil_share(fn, least, most):
+    """Of the time in calls of `fn`, what the doctor says was with the GIL."""
+    ds = R(N).map(fn, executor="thread", num_parallel_calls=1)
+    # Who looks needs a core too, and other load may keep it from one.
+    for seconds in (1.0, 2.0, 4.0):
+        facts = ps.doctor(ds, seconds=seconds).facts["stages"][1]
+        share = facts["gil_held_s"] / facts["gil_hold_s"]
+        if least < share < most:
+            break
+    return share
+
+
+def test_time_with_the_gil_is_told_from_time_without_it():
+    data = np.linspace(0.0, 1.0, 400_000)
+    raw = bytes(2_000_000)
+
+    def numpy_computes(x):
+        np.sin(data)
+        return x
+
+    def zlib_computes(x):
+        zlib.crc32(raw)
+        return x
+
+    def half_of_each(x):
+        work.burn(0.004)
+        time.sleep(0.004)
+        return x
+
+    assert _gil_share(work.burner(0.004), 0.75, 1.1) > 0.75
+    assert _gil_share(work.sleeper(0.004), -1, 0.2) < 0.2
+    assert _gil_share(numpy_computes, -1, 0.3) < 0.3
+    assert _gil_share(zlib_computes, -1, 0.3) < 0.3
+    assert 0.25 < _gil_share(half_of_each, 0.25, 0.75) < 0.75
 
 
 def test_a_consumer_that_waits_is_measured():
@@ -211,6 +248,29 @@ def test_hot_lines_of_the_function_are_shown():
     lines = report.hot_lines["map#1"]
     assert any("burn" in line["text"] for line in lines)
     assert any("hot line" in e.what for e in report.findings[0].evidence)
+
+
+def test_hot_lines_of_a_function_in_worker_processes_are_shown():
+    ds = R(N).map(work.burner(0.004), executor="process", num_parallel_calls=1)
+    for seconds in (1.2, 2.5, 5.0):
+        report = ps.doctor(ds.batch(4), seconds=seconds)
+        if report.hot_lines.get("map#1"):
+            break
+    lines = report.hot_lines["map#1"]
+    assert lines[0]["file"].endswith("work.py")
+    assert "burn(seconds)" in lines[0]["text"]
+    assert lines[0]["function"] == "burns"
+    assert 0.5 < lines[0]["share"] <= 1
+    assert report.findings[0].code == "serial-stage"
+    assert any("burn(seconds)" in e.what for e in report.findings[0].evidence)
+
+
+def test_workers_look_at_themselves_only_while_a_doctor_asks():
+    ds = R(20).map(work.burner(0.02), executor="process", num_parallel_calls=1)
+    it = iter(ds)
+    list(it)
+    assert not next(iter(ds._functions.values())).handle.hot_lines()
+    it.close()
 
 
 def test_a_branch_is_named_as_it_prints():

@@ -68,20 +68,18 @@ Diagnosis diagnose(const Model& model) {
     d.findings.push_back(std::move(finding));
   }
   // What says the same less exactly, only where nothing else was said.
-  const bool primary = std::any_of(
-      d.findings.begin(), d.findings.end(),
-      [](const Finding& x) { return x.speedup && !x.secondary; });
+  const bool primary =
+      std::any_of(d.findings.begin(), d.findings.end(),
+                  [](const Finding& x) { return x.speedup && !x.secondary; });
   if (primary) {
     std::erase_if(d.findings, [](const Finding& x) { return x.secondary; });
   }
-  const bool speed = std::any_of(d.findings.begin(), d.findings.end(),
-                                 [](const Finding& x) {
-                                   return x.speedup.has_value();
-                                 });
+  const bool speed =
+      std::any_of(d.findings.begin(), d.findings.end(),
+                  [](const Finding& x) { return x.speedup.has_value(); });
   if (speed) {
-    std::erase_if(d.findings, [](const Finding& x) {
-      return x.code == "cpu-saturated";
-    });
+    std::erase_if(d.findings,
+                  [](const Finding& x) { return x.code == "cpu-saturated"; });
   }
   std::stable_sort(d.findings.begin(), d.findings.end(),
                    [](const Finding& a, const Finding& b) {
@@ -92,16 +90,16 @@ Diagnosis diagnose(const Model& model) {
   }
 
   const double residual = model.residual();
-  const Finding* first =
-      d.findings.empty() || !d.findings.front().speedup ? nullptr
-                                                        : &d.findings.front();
+  const Finding* first = d.findings.empty() || !d.findings.front().speedup
+                             ? nullptr
+                             : &d.findings.front();
   if (f.elements < kLeastElements) {
     d.unsure = true;
     d.unsure_why = absl::StrFormat("only %.0f elements were seen", f.elements);
   } else if (d.bound == "pipeline" && std::abs(residual - 1) > kTolerance &&
              (first == nullptr ||
-              (first->code != "head-of-line" && first->code != "memory-budget" &&
-               first->code != "unstable"))) {
+              (first->code != "head-of-line" &&
+               first->code != "memory-budget" && first->code != "unstable"))) {
     d.unsure = true;
     d.unsure_why = absl::StrFormat(
         "the model gives %s elements/s for the pipeline as it is, measured "

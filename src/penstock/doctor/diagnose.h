@@ -9,10 +9,10 @@
 namespace penstock::doctor {
 
 struct Diagnosis {
-  std::string bound;    // "pipeline", "consumer", "balanced"
-  std::string verdict;  // one sentence with that word
-  bool healthy = true;  // nothing found but cpu-saturated
-  Findings findings;    // largest gain first
+  std::string bound;     // "pipeline", "consumer", "balanced"
+  std::string verdict;   // one sentence with that word
+  bool healthy = true;   // nothing found but cpu-saturated
+  Findings findings;     // largest gain first
   double predicted = 0;  // output elements/s of the pipeline as it is
   bool unsure = false;
   std::string unsure_why;

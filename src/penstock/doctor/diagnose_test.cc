@@ -131,9 +131,9 @@ TEST(Doctor, AWindowIsJudgedByTheDataItCovers) {
     f.stages[1].window = window;
     f.stages[1].in_order_source = true;
     const Diagnosis d = diagnose(Model(f));
-    EXPECT_EQ(!d.findings.empty() &&
-                  d.findings.front().code == "shuffle-window",
-              found)
+    EXPECT_EQ(
+        !d.findings.empty() && d.findings.front().code == "shuffle-window",
+        found)
         << window;
   }
 }

@@ -24,52 +24,57 @@ struct StageFacts {
   bool source = false;
   bool sequential = false;  // one worker at a time makes its elements
   bool user_code = false;
-  int parallel_calls = 0;   // explicit num_parallel_calls; 0: AUTOTUNE
-  int cycle_length = 0;     // explicit; 0: AUTOTUNE or none
-  std::int64_t prefetch = -1;      // n of prefetch(n); -1: none, AUTOTUNE
+  int parallel_calls = 0;      // explicit num_parallel_calls; 0: AUTOTUNE
+  int cycle_length = 0;        // explicit; 0: AUTOTUNE or none
+  std::int64_t prefetch = -1;  // n of prefetch(n); -1: none, AUTOTUNE
   std::int64_t batch_size = 0;
-  std::int64_t window = 0;         // of a windowed shuffle
-  bool ordered = true;             // false: deterministic=False
+  std::int64_t window = 0;  // of a windowed shuffle
+  bool ordered = true;      // false: deterministic=False
   bool padded = false;
-  std::int64_t cardinality = -2;   // -1 endless, -2 not known
-  std::int64_t repeats = 1;        // of a repeat; -1 endless
-  bool in_order_source = false;    // its order says something (sorted data)
-  std::string moved_behind;        // the planner runs it behind this stage
-  bool random = false;             // draws random values, or may
-  std::int64_t files = 0;          // that a source reads; 0: not known
+  std::int64_t cardinality = -2;  // -1 endless, -2 not known
+  std::int64_t repeats = 1;       // of a repeat; -1 endless
+  bool in_order_source = false;   // its order says something (sorted data)
+  std::string moved_behind;       // the planner runs it behind this stage
+  bool random = false;            // draws random values, or may
+  std::int64_t files = 0;         // that a source reads; 0: not known
   std::string compression;
 
   // --- its function
-  std::string function;        // "decode (train.py:12)"
-  std::string executor;        // "native", "thread", "process", ""
+  std::string function;  // "decode (train.py:12)"
+  std::string executor;  // "native", "thread", "process", ""
   bool executor_forced = false;
-  std::string stays;           // why it cannot move to processes by itself
-  std::string refusal;         // why it is not native
-  bool refusal_fixable = false;  // by rewriting a line
-  std::string native_form;     // code that would be native, if recognised
+  std::string stays;               // why it cannot move to processes by itself
+  std::string refusal;             // why it is not native
+  bool refusal_fixable = false;    // by rewriting a line
+  std::string native_form;         // code that would be native, if recognised
   bool reads_passed_only = false;  // a filter: see `passes` of the stage before
-  int filter_could_pass = -1;  // a filter that may run before this stage
-  double unused_share = 0;     // of what it makes, that nothing reads
-  std::string unused_what;     // "leaf 1", "key 'mask'"
-  std::string hot_lines;       // sampled, one per line
-  double shape_ratio = 0;      // pixels in / out of a shrinking stage behind
+  int filter_could_pass = -1;      // a filter that may run before this stage
+  double unused_share = 0;         // of what it makes, that nothing reads
+  std::string unused_what;         // "leaf 1", "key 'mask'"
+  std::string hot_lines;           // sampled, one per line
+  double shape_ratio = 0;  // pixels in / out of a shrinking stage behind
+  // Measured on an element: time of the mended form over that of this one; 0:
+  // not measured. A smaller decode; native code instead of Python.
+  double decode_left = 0;
+  double native_left = 0;
 
   // --- counters over the observed time
   double elements = 0;
-  double bytes = 0;            // of those elements
-  double spec_bytes = 0;       // of an element, by its spec; 0: not known
-  double busy_s = 0;           // wall time, summed over workers
+  double blocks = 0;      // that they came in
+  double bytes = 0;       // of those elements
+  double spec_bytes = 0;  // of an element, by its spec; 0: not known
+  double busy_s = 0;      // wall time, summed over workers
   double cpu_s = 0;
   double calls = 0;
   double gil_wait_s = 0;
-  double gil_hold_s = 0;       // from taking the GIL to the end of the calls
-  double gil_held_s = -1;      // of that, really with the GIL; -1: not known
-  double work_s = 0;           // inside the function, in worker processes
+  double gil_hold_s = 0;   // from taking the GIL to the end of the calls
+  double gil_held_s = -1;  // of that, really with the GIL; -1: not known
+  double work_s = 0;       // inside the function, in worker processes
   double worker_cpu_s = 0;
   double wait_input_s = 0;
   double wait_output_s = 0;
   double wait_memory_s = 0;
-  double wait_order_s = 0;     // summed over results
+  double wait_order_s = 0;  // summed over results
   double opens = 0;
   double open_s = 0;
   double read_s = 0;
@@ -78,7 +83,7 @@ struct StageFacts {
   double decoded_pixels = 0;
   double resized_pixels = 0;
   int max_parallelism = 0;
-  int width = 0;               // calls allowed at once; 0: no cap
+  int width = 0;  // calls allowed at once; 0: no cap
   bool blocking = false;
 
   double bytes_per_element() const {
@@ -99,33 +104,34 @@ struct Facts {
   std::vector<StageFacts> stages;  // sources first
   int output = -1;                 // the last stage
   double seconds = 0;
-  double elements = 0;             // given to the consumer
+  double elements = 0;  // given to the consumer
   double consumer_wait_s = 0;
   double consumer_think_s = 0;
-  double consumer_cpu_s = 0;       // of think time
+  double consumer_cpu_s = 0;  // of think time
   bool consumer_given = false;
-  double step_alone_s = 0;         // a step without the pipeline; 0: not known
-  double step_alone_cpu_s = 0;     // CPU time of such a step
-  double step_beside_s = 0;        // a step beside it
-  double put_s = 0;                // in prefetch_to_device, all of them
-  double put_wait_s = 0;           // the copying thread waited for a batch
-  int device = -1;                 // that stage
+  double step_alone_s = 0;      // a step without the pipeline; 0: not known
+  double step_alone_cpu_s = 0;  // CPU time of such a step
+  double step_beside_s = 0;     // a step beside it
+  double put_s = 0;             // in prefetch_to_device, all of them
+  double put_wait_s = 0;        // the copying thread waited for a batch
+  int device = -1;              // that stage
 
-  int cores = 1;                   // CPU budget
-  double own_cpu_s = 0;            // of this process and its workers
-  double foreign_cpu_s = 0;        // of threads that are not the engine's
-  int foreign_threads = 0;         // most seen at once
-  double other_cpu = 0;            // cores used by other processes
+  int cores = 1;             // CPU budget
+  double own_cpu_s = 0;      // of this process and its workers
+  double foreign_cpu_s = 0;  // of threads that are not the engine's
+  int foreign_threads = 0;   // most seen at once
+  double other_cpu = 0;      // cores used by other processes
   double throttled_s = 0;
-  double bytes_held = 0;           // mean
+  double bytes_held = 0;  // mean
   double bytes_peak = 0;
   double memory_budget = 0;
-  double call_overhead_s = 1e-6;   // of a Python call that does nothing
-  double gil_busy = -1;            // share of time the GIL was taken; -1: ?
+  double call_overhead_s = 1e-6;  // of a Python call that does nothing
+  double next_s = 0;              // of taking an element that is ready
+  double gil_busy = -1;           // share of time the GIL was taken; -1: ?
   // Engine threads and worker processes could run but had no core, summed over
   // them; -1: not known.
   double run_delay_s = -1;
-  bool bounded = false;            // prefetch(n) at the end
+  bool bounded = false;  // prefetch(n) at the end
   std::vector<Window> windows;
 
   double rate() const { return seconds > 0 ? elements / seconds : 0; }

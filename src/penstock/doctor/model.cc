@@ -18,6 +18,12 @@ constexpr double kCacheReadS = 0.3e-6;
 constexpr double kCopyBytesPerS = 5e9;
 // Per row that crosses to a worker process and back, in blocks.
 constexpr double kCrossingS = 8e-6;
+// Per row of cheap native code, and per item of a sequencer, in large blocks.
+constexpr double kNativeRowS = 2e-9;
+constexpr double kSequencedS = 0.4e-6;
+// Threads that take turns have the GIL for this share of the time: it is given
+// up for 50 us in each millisecond.
+constexpr double kGilUse = 0.94;
 // The GIL is in use for nearly all of the time.
 constexpr double kCrowdedGil = 0.8;
 // Share of a call that computes, from which on it is no sleeper.
@@ -30,10 +36,18 @@ bool is_process(const StageFacts& s) { return s.executor == "process"; }
 
 // An element out for each one in.
 bool one_to_one(const StageFacts& s) {
-  static const std::set<std::string>* ops = new std::set<std::string>{
-      "map",       "prefetch",     "shuffle",            "enumerate",
-      "scan",      "with_options", "prefetch_to_device", "repeat",
-      "zip",       "parse_example", "take"};
+  static const std::set<std::string>* ops =
+      new std::set<std::string>{"map",
+                                "prefetch",
+                                "shuffle",
+                                "enumerate",
+                                "scan",
+                                "with_options",
+                                "prefetch_to_device",
+                                "repeat",
+                                "zip",
+                                "parse_example",
+                                "take"};
   return ops->contains(s.op);
 }
 // What lies before them may be read once and then no more.
@@ -45,14 +59,22 @@ bool holds_results(const StageFacts& s) {
 
 const char* limit_name(Limit limit) {
   switch (limit) {
-    case Limit::kNone: return "";
-    case Limit::kCores: return "cores";
-    case Limit::kWidth: return "width";
-    case Limit::kSerial: return "serial";
-    case Limit::kGil: return "gil";
-    case Limit::kWait: return "wait";
-    case Limit::kDevice: return "device";
-    case Limit::kConsumer: return "consumer";
+    case Limit::kNone:
+      return "";
+    case Limit::kCores:
+      return "cores";
+    case Limit::kWidth:
+      return "width";
+    case Limit::kSerial:
+      return "serial";
+    case Limit::kGil:
+      return "gil";
+    case Limit::kWait:
+      return "wait";
+    case Limit::kDevice:
+      return "device";
+    case Limit::kConsumer:
+      return "consumer";
   }
   return "";
 }
@@ -96,8 +118,17 @@ Model::Model(const Facts& facts) : facts_(facts) {
   for (const StageFacts& s : facts_.stages) {
     if (s.prefetch == 0) turns_ = true;
   }
-  now_ = least(needs_, think_, turns_, true);
   pipeline_ = least(needs_, 0, false, false);
+  // A step that comes back from waiting needs the GIL: where the pipeline is
+  // behind, what it waits for is the pipeline.
+  const double alone = facts_.step_alone_s;
+  if (alone > 0 && think_ > alone && facts_.gil_busy > kCrowdedGil &&
+      pipeline_.rate > 0 && pipeline_.rate * alone < 1) {
+    facts_.consumer_wait_s += (think_ - alone) * out;
+    facts_.consumer_think_s = alone * out;
+    think_ = alone;
+  }
+  now_ = least(needs_, think_, turns_, true);
   gil_bound_ = facts_.cores > 1 && pipeline_.limit == Limit::kGil;
 }
 
@@ -193,7 +224,7 @@ Need Model::process_need(std::size_t stage) const {
   need.compute = for_output(stage, s.worker_cpu_s + s.cpu_s);
   // Workers that have no core wait for one, inside the function too.
   const bool saturates = s.worker_cpu_s + s.cpu_s >
-                         0.7 * facts_.cores * facts_.seconds * stretch_;
+                         0.85 * facts_.cores * facts_.seconds * stretch_;
   const double inside = std::max(0.0, s.work_s - s.worker_cpu_s);
   if (saturates) {
     const bool sleeps = s.work_s > 2 * s.worker_cpu_s / std::max(stretch_, 0.1);
@@ -231,6 +262,7 @@ Need Model::native_need(std::size_t stage) const {
 // An explicit number sets the width; else what waits goes as wide as the engine
 // makes it, and what one worker makes at a time is alone.
 void Model::set_lanes(const StageFacts& s, Need& need) const {
+  need.keeps_worker = !s.blocking && !is_process(s);
   if (s.sequential) {
     need.lanes = 1;
     need.kind = Limit::kSerial;
@@ -259,7 +291,7 @@ void Model::set_nested_lanes() {
     if (parent < 0) continue;
     const Need& outer = needs_[static_cast<std::size_t>(parent)];
     const StageFacts& opener = facts_.stages[static_cast<std::size_t>(parent)];
-    if (opener.op == "flat_map") {
+    if (opener.op == "flat_map" || opener.files == 1) {
       needs_[i].lanes = 1;
       needs_[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {
@@ -281,7 +313,8 @@ double Model::lane_rate(const Need& need) const {
   const double cores = facts_.cores;
   const double gil = need.gil;
   const double free = std::max(0.0, need.compute - gil);
-  // A station of several servers: one that is as many times faster, and a delay.
+  // A station of several servers: one that is as many times faster, and a
+  // delay.
   const double at[2] = {gil, free / cores};
   const double delay = need.wait + free * (cores - 1) / cores;
   double queue[2] = {0, 0};
@@ -308,7 +341,7 @@ Ceiling Model::of_stage(int stage) const {
   const double lane = need.compute + need.wait;
   if (need.lanes > 0 && lane > 0) offer(lane_rate(need), need.kind);
   if (need.compute > 0) offer(facts_.cores / need.compute, Limit::kCores);
-  if (need.gil > 0) offer(1 / need.gil, Limit::kGil);
+  if (need.gil > 0) offer(kGilUse / need.gil, Limit::kGil);
   return best;
 }
 
@@ -320,13 +353,22 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
   };
   double compute = 0;
   double gil = 0;
+  double asleep = 0;  // on a worker's time
   int most = -1;
   int most_gil = -1;
+  int most_asleep = -1;
   for (std::size_t i = 0; i < needs.size(); ++i) {
     const Need& need = needs[i];
     const int stage = static_cast<int>(i);
     compute += need.compute;
     gil += need.gil;
+    if (need.keeps_worker && need.wait > 0) {
+      asleep += need.wait;
+      if (most_asleep < 0 ||
+          need.wait > needs[static_cast<std::size_t>(most_asleep)].wait) {
+        most_asleep = stage;
+      }
+    }
     if (most < 0 ||
         need.compute > needs[static_cast<std::size_t>(most)].compute) {
       most = stage;
@@ -345,8 +387,13 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
   if (compute > 0) {
     offer(facts_.cores / (compute + step_cpu), Limit::kCores, most);
   }
-  if (gil > 0) offer(1 / (gil + step_cpu), Limit::kGil, most_gil);
-  if (!with_consumer || think <= 0) return best;
+  if (asleep > 0) {
+    offer(facts_.cores / (compute + asleep), Limit::kWait, most_asleep);
+  }
+  if (gil > 0) offer(kGilUse / (gil + step_cpu), Limit::kGil, most_gil);
+  if (!with_consumer) return best;
+  think += facts_.next_s;
+  if (think <= 0) return best;
   if (turns) {
     // What read-ahead would overlap is added up.
     double latency = think;
@@ -397,8 +444,7 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     if (change.room != 1) {
       // Calls are held back by bytes: those at work now are all that fit.
       const double calls = std::max(1.0, parallelism(change.stage));
-      const double most =
-          s.parallel_calls > 0 ? s.parallel_calls : kMostWidth;
+      const double most = s.parallel_calls > 0 ? s.parallel_calls : kMostWidth;
       need.lanes = std::min(most, calls * change.room);
       need.kind = Limit::kWait;
     }
@@ -408,11 +454,11 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       if (need.lanes <= 0) {
         const double call =
             (need.compute + need.wait) / std::max(per_out, 1e-12);
-        const bool found_out =
-            call >= kFoundOutS || s.blocking || !s.user_code;
+        const bool found_out = call >= kFoundOutS || s.blocking || !s.user_code;
         need.lanes = need.wait <= need.compute ? 0
                      : found_out               ? kMostWidth
                                                : facts_.cores;
+        need.keeps_worker = !found_out;
         if (s.op == "interleave") need.lanes = kOpenInputs;
         need.kind = need.lanes > 0 ? Limit::kWait : Limit::kNone;
       }
@@ -431,18 +477,23 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     }
     if (change.executor == "process") {
       if (s.executor != "process") {
-        need.compute += kCrossingS * per_out +
-                        2 * for_output(i, s.bytes) / kCopyBytesPerS;
+        need.compute +=
+            kCrossingS * per_out + 2 * for_output(i, s.bytes) / kCopyBytesPerS;
       }
       need.gil = 0;
     } else if (change.executor == "thread") {
       if (s.executor == "process") {
+        // What comes back is written once, into its batch.
         need.compute =
             for_output(i, s.work_s) + facts_.call_overhead_s * per_out;
         need.gil = need.compute;
+        need.compute += for_output(i, s.bytes) / kCopyBytesPerS;
+        need.wait = 0;
+        need.lanes = s.parallel_calls;
+        need.kind = Limit::kWidth;
       }
     } else if (change.executor == "native") {
-      need.compute *= kNativeShare;
+      need.compute = native_compute(i, need);
       need.gil = 0;
       need.lanes = 0;
       need.kind = Limit::kNone;
@@ -451,8 +502,8 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       for (const int up : upstream(change.stage)) {
         needs[static_cast<std::size_t>(up)] = Need();
       }
-      needs[i].compute = per_out * (kCacheReadS + s.bytes_per_element() /
-                                                      kCopyBytesPerS);
+      needs[i].compute =
+          per_out * (kCacheReadS + s.bytes_per_element() / kCopyBytesPerS);
     }
     if (change.batch && s.batch_size > 0 && *change.batch > 0) {
       // Per batch behind it the cost stays; in front of it there are more rows.
@@ -468,8 +519,45 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     }
   }
   Ceiling result = least(needs, think, turns, true);
+  const double growth = now_.rate > 0 ? result.rate / now_.rate : 1;
+  if (growth > 1.5) {
+    spread_blocks(growth, needs);
+    result = least(needs, think, turns, true);
+  }
   result.rate *= rows;
   return result;
+}
+
+// Where little is to be had at a time, blocks hold a row or two, and native
+// stages cost what handling a block costs. More at a time are cheaper each.
+void Model::spread_blocks(double growth, std::vector<Need>& needs) const {
+  constexpr double kSmallBlockS = 100e-6;
+  constexpr double kMostGrowth = 1024;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    const StageFacts& s = facts_.stages[i];
+    if (s.blocks <= 0 || s.busy_s > kSmallBlockS * s.blocks) continue;
+    if (is_thread(s) || is_process(s)) continue;
+    double floor =
+        ratios_[i] * (kNativeRowS + s.bytes_per_element() / kCopyBytesPerS);
+    if (s.sequential || s.batch_size > 0) floor += ratios_[i] * kSequencedS;
+    const double spread = needs[i].compute / std::min(growth, kMostGrowth);
+    needs[i].compute = std::min(needs[i].compute, std::max(floor, spread));
+  }
+}
+
+// Of a Python function as native code: as measured; or else a tiny one is as
+// good as nothing, and of others the part with the GIL, which is the
+// interpreter's, shrinks, while what ran without it is native already.
+double Model::native_compute(std::size_t stage, const Need& need) const {
+  const StageFacts& s = facts_.stages[stage];
+  if (s.native_left > 0) return need.compute * s.native_left;
+  const double call =
+      s.calls > 0 ? (is_process(s) ? s.work_s : s.gil_hold_s) / s.calls : 0;
+  const double least = ratios_[stage] * kNativeRowS;
+  if (call < 4 * facts_.call_overhead_s || call < 4e-6) return least;
+  const double interpreted = is_process(s) ? need.compute : need.gil;
+  return std::max(least,
+                  need.compute - interpreted + kNativeShare * interpreted);
 }
 
 double Model::gain(const std::vector<Change>& changes) const {

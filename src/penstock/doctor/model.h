@@ -29,13 +29,13 @@
 namespace penstock::doctor {
 
 enum class Limit {
-  kNone,      // nothing the model knows of
+  kNone,  // nothing the model knows of
   kCores,
-  kWidth,     // an explicit num_parallel_calls or cycle_length
-  kSerial,    // one worker at a time makes the elements
+  kWidth,   // an explicit num_parallel_calls or cycle_length
+  kSerial,  // one worker at a time makes the elements
   kGil,
-  kWait,      // calls that wait, at the largest width
-  kDevice,    // the copy to the device
+  kWait,    // calls that wait, at the largest width
+  kDevice,  // the copy to the device
   kConsumer,
 };
 const char* limit_name(Limit limit);
@@ -44,8 +44,8 @@ const char* limit_name(Limit limit);
 struct Change {
   int stage = -1;
   std::optional<int> parallel_calls = std::nullopt;  // 0: AUTOTUNE
-  std::string executor = {};          // "process", "thread", "native"
-  bool cache = false;                 // behind this stage
+  std::string executor = {};  // "process", "thread", "native"
+  bool cache = false;         // behind this stage
   std::optional<std::int64_t> prefetch = std::nullopt;  // -1: AUTOTUNE
   std::optional<std::int64_t> batch = std::nullopt;
   bool unordered = false;
@@ -57,15 +57,16 @@ struct Change {
 struct Ceiling {
   double rate = 0;  // output elements/s; 0: no bound
   Limit limit = Limit::kNone;
-  int stage = -1;   // that asks most of it
+  int stage = -1;  // that asks most of it
 };
 
 /// What one output element needs of a stage, in seconds.
 struct Need {
   double compute = 0;
-  double wait = 0;   // lane time that neither computes nor waits for the GIL
+  double wait = 0;  // lane time that neither computes nor waits for the GIL
   double gil = 0;
-  double lanes = 0;  // at once; 0: as many as there are cores
+  double lanes = 0;           // at once; 0: as many as there are cores
+  bool keeps_worker = true;   // while it waits; false on the blocking lane
   Limit kind = Limit::kNone;  // of the lanes
 };
 
@@ -114,12 +115,14 @@ class Model {
   void set_lanes(const StageFacts& s, Need& need) const;
   void set_nested_lanes();
   double lane_rate(const Need& need) const;
+  void spread_blocks(double growth, std::vector<Need>& needs) const;
+  double native_compute(std::size_t stage, const Need& need) const;
 
   Facts facts_;
   std::vector<double> ratios_;
   std::vector<Need> needs_;
   double stretch_ = 1;  // of computing, by want of cores
-  double think_ = 0;  // of the consumer, per output
+  double think_ = 0;    // of the consumer, per output
   bool turns_ = false;
   bool gil_bound_ = false;
   Ceiling now_;

@@ -45,8 +45,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 using Rule = void (*)(const Model& model, Findings& out);
 
-#define PENSTOCK_RULE(name) \
-  void name(const Model& model, Findings& out);
+#define PENSTOCK_RULE(name) void name(const Model& model, Findings& out);
 #include "penstock/doctor/rules.inc"
 #undef PENSTOCK_RULE
 

@@ -14,9 +14,8 @@ void batch_copy(const Model& model, Findings& out) {
                       static_cast<double>(s.batch_size);
     const double bytes = s.bytes_per_element();
     if (bytes < (64 << 10)) continue;
-    const double padding = s.padded && bytes > 0 && in > 0 && in < bytes
-                               ? 1 - in / bytes
-                               : 0;
+    const double padding =
+        s.padded && bytes > 0 && in > 0 && in < bytes ? 1 - in / bytes : 0;
     Finding f;
     f.code = "batch-copy";
     f.stage = i;
@@ -27,8 +26,9 @@ void batch_copy(const Model& model, Findings& out) {
     f.cause = padding > 0.2
                   ? absl::StrFormat("%.0f %% of what it writes is padding",
                                     100 * padding)
-                  : std::string("copying elements into batches is most of the "
-                                "work");
+                  : std::string(
+                        "copying elements into batches is most of the "
+                        "work");
     f.evidence = {{"share of all computing", 100 * share, "%"},
                   {"bytes written", s.bytes / facts.seconds, "bytes"},
                   {"a batch", bytes, "bytes"}};
@@ -37,8 +37,9 @@ void batch_copy(const Model& model, Findings& out) {
       f.fix = "put elements of like length together, so that little is padded";
       f.fix_code = ".bucket_by_sequence_length(len, boundaries, batch_sizes)";
     } else {
-      f.fix = "batch smaller elements and convert behind the batch (uint8 "
-              "instead of float32; the prediction is for half the bytes)";
+      f.fix =
+          "batch smaller elements and convert behind the batch (uint8 "
+          "instead of float32; the prediction is for half the bytes)";
       f.fix_code = ".batch(n).map(lambda x: ps.cast(x, ps.float32))";
     }
     out.push_back(std::move(f));

@@ -21,21 +21,22 @@ void cpu_saturated(const Model& model, Findings& out) {
   Finding f;
   f.code = "cpu-saturated";
   f.stage = order.front();
-  f.evidence = {{"cores at work", std::min<double>(busy, facts.cores),
-                 "cores"}};
+  f.evidence = {
+      {"cores at work", std::min<double>(busy, facts.cores), "cores"}};
   std::string spent;
   for (std::size_t k = 0; k < order.size() && k < 3; ++k) {
     const double share = model.compute_share(order[k]);
     if (share < 0.05) break;
-    f.evidence.push_back({absl::StrCat("of which ", label(model, order[k])),
-                          100 * share, "%"});
+    f.evidence.push_back(
+        {absl::StrCat("of which ", label(model, order[k])), 100 * share, "%"});
     absl::StrAppend(&spent, spent.empty() ? "" : ", ", label(model, order[k]),
                     " ", static_cast<int>(100 * share + 0.5), " %");
   }
-  f.cause = absl::StrCat("all ", facts.cores,
-                         " cores work on what is needed (", spent, ")");
-  f.fix = "more cores, or less work per element: this is as fast as the "
-          "machine goes";
+  f.cause = absl::StrCat("all ", facts.cores, " cores work on what is needed (",
+                         spent, ")");
+  f.fix =
+      "more cores, or less work per element: this is as fast as the "
+      "machine goes";
   out.push_back(std::move(f));
 }
 

@@ -37,7 +37,8 @@ void early_inflate(const Model& model, Findings& out) {
       const int before = stage.inputs.front();
       const double in = stage_of(model, before).bytes_per_element();
       const double bytes = stage.bytes_per_element();
-      if (stage.op == "map" && in >= kLeastBefore && bytes > kLeastBytes && bytes > kLeastGrowth * in) {
+      if (stage.op == "map" && in >= kLeastBefore && bytes > kLeastBytes &&
+          bytes > kLeastGrowth * in) {
         Finding f;
         f.code = "early-inflate";
         f.stage = at;
@@ -47,10 +48,10 @@ void early_inflate(const Model& model, Findings& out) {
         f.cause = absl::StrFormat(
             "elements grow %.1f times here, before %s holds them", bytes / in,
             s.label);
-        f.evidence = {{"an element before", in, "bytes"},
-                      {"an element behind", bytes, "bytes"},
-                      {absl::StrCat("what ", s.label, " holds"), held,
-                       "bytes"}};
+        f.evidence = {
+            {"an element before", in, "bytes"},
+            {"an element behind", bytes, "bytes"},
+            {absl::StrCat("what ", s.label, " holds"), held, "bytes"}};
         f.fix = absl::StrCat("move ", stage.label, " behind ", s.label,
                              ": what is held is then ",
                              static_cast<std::int64_t>(bytes / in),

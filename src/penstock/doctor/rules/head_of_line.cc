@@ -30,15 +30,15 @@ void head_of_line(const Model& model, Findings& out) {
   f.stage = worst;
   f.changes = {{.stage = worst, .unordered = true}};
   f.speedup = model.gain_over_measured(f.changes);
-  f.cause = "some calls take much longer than others; finished results wait "
-            "for them to keep the order, until there is no room for more";
+  f.cause =
+      "some calls take much longer than others; finished results wait "
+      "for them to keep the order, until there is no room for more";
   f.evidence = {
       {"results that waited for an earlier one, on average",
        s.wait_order_s / facts.seconds, "results"},
       {"calls at work", model.parallelism(worst), "calls"},
       {"mean time of a call per element", service_s(model, worst), "s"},
-      {"elements/s if no lane stood still", model.with(f.changes).rate,
-       "1/s"}};
+      {"elements/s if no lane stood still", model.with(f.changes).rate, "1/s"}};
   f.fix = "let results come as they finish, if their order does not matter";
   f.fix_code = absl::StrCat(".", s.op, "(fn, deterministic=False)");
   out.push_back(std::move(f));

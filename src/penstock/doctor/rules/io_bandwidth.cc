@@ -14,16 +14,18 @@ void io_bandwidth(const Model& model, Findings& out) {
   f.stage = i;
   f.changes = {{.stage = i, .wait = 0.5}};
   f.speedup = model.gain(f.changes);
-  f.cause = "its calls wait for bytes: the device or network gives no more, "
-            "however many calls there are";
-  f.evidence = {{"bytes per second", bytes / model.facts().seconds, "bytes"},
-                {"bytes per element", bytes / std::max(1.0, s.elements),
-                 "bytes"},
-                {"waiting per element",
-                 service_s(model, i) - per_element(s.cpu_s, s), "s"},
-                {"calls at once", model.parallelism(i), "calls"}};
-  f.fix = "move fewer bytes: store compressed or smaller elements, or keep "
-          "them near (the prediction is for half the bytes)";
+  f.cause =
+      "its calls wait for bytes: the device or network gives no more, "
+      "however many calls there are";
+  f.evidence = {
+      {"bytes per second", bytes / model.facts().seconds, "bytes"},
+      {"bytes per element", bytes / std::max(1.0, s.elements), "bytes"},
+      {"waiting per element", service_s(model, i) - per_element(s.cpu_s, s),
+       "s"},
+      {"calls at once", model.parallelism(i), "calls"}};
+  f.fix =
+      "move fewer bytes: store compressed or smaller elements, or keep "
+      "them near (the prediction is for half the bytes)";
   f.fix_code = "ds.cache(\"/local/disk/cache\")  # read over the network once";
   out.push_back(std::move(f));
 }

@@ -14,19 +14,21 @@ void io_latency(const Model& model, Findings& out) {
   f.stage = i;
   f.changes = {{.stage = i, .wait = 0.25}};
   f.speedup = model.gain(f.changes);
-  f.cause = "its calls wait rather than compute, and more of them at once no "
-            "longer help";
-  f.evidence = {
-      {"waiting per element", service_s(model, i) - per_element(s.cpu_s, s),
-       "s"},
-      {"CPU time per element", per_element(s.cpu_s, s), "s"},
-      {"calls at once", model.parallelism(i), "calls"},
-      {"bytes per element", s.bytes_per_element(), "bytes"}};
-  f.fix = "fetch more with each request: pack small objects into shards of "
-          "many megabytes, so that one wait brings many elements (the "
-          "prediction is for four elements per wait)";
-  f.fix_code = "ds.save(\"packed\", num_shards=16)  # once\n"
-               "ds = ps.Dataset.load(\"packed\")";
+  f.cause =
+      "its calls wait rather than compute, and more of them at once no "
+      "longer help";
+  f.evidence = {{"waiting per element",
+                 service_s(model, i) - per_element(s.cpu_s, s), "s"},
+                {"CPU time per element", per_element(s.cpu_s, s), "s"},
+                {"calls at once", model.parallelism(i), "calls"},
+                {"bytes per element", s.bytes_per_element(), "bytes"}};
+  f.fix =
+      "fetch more with each request: pack small objects into shards of "
+      "many megabytes, so that one wait brings many elements (the "
+      "prediction is for four elements per wait)";
+  f.fix_code =
+      "ds.save(\"packed\", num_shards=16)  # once\n"
+      "ds = ps.Dataset.load(\"packed\")";
   out.push_back(std::move(f));
 }
 

@@ -26,8 +26,7 @@ void late_filter(const Model& model, Findings& out) {
     f.evidence = {{"elements dropped", 100 * (1 - kept), "%"},
                   {absl::StrCat("time per element in ", before.label),
                    service_s(model, costly), "s"},
-                  {"time per element in the filter", service_s(model, i),
-                   "s"}};
+                  {"time per element in the filter", service_s(model, i), "s"}};
     f.fix = absl::StrCat("filter before ", before.label);
     f.fix_code = absl::StrCat(".filter(predicate).", before.op, "(fn)");
     out.push_back(std::move(f));

@@ -31,16 +31,18 @@ void memory_budget(const Model& model, Findings& out) {
   // As many more calls at once as there is more room.
   f.changes = {{.stage = worst, .room = kMoreRoom}};
   f.speedup = std::max(1.0, model.gain_over_measured(f.changes));
-  f.cause = "calls that could run wait, because there is no room for their "
-            "results in the memory budget";
+  f.cause =
+      "calls that could run wait, because there is no room for their "
+      "results in the memory budget";
   f.evidence = {
       {"a call could not start for lack of memory",
        100 * std::min(1.0, s.wait_memory_s / facts.seconds), "%"},
       {"memory budget", facts.memory_budget, "bytes"},
       {"held at most", facts.bytes_peak, "bytes"},
       {"an element behind this stage", s.bytes_per_element(), "bytes"}};
-  f.fix = "raise memory_budget, or hold less: smaller batches and windows, "
-          "smaller dtypes";
+  f.fix =
+      "raise memory_budget, or hold less: smaller batches and windows, "
+      "smaller dtypes";
   f.fix_code = absl::StrFormat(
       "ds = ds.with_options(ps.Options(memory_budget=%d))",
       static_cast<std::int64_t>(kMoreRoom * facts.memory_budget));

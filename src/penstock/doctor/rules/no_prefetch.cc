@@ -8,12 +8,10 @@ void no_prefetch(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (s.prefetch != 0) continue;
-    const double think = facts.elements > 0
-                             ? facts.consumer_think_s / facts.elements
-                             : 0;
-    const double wait = facts.elements > 0
-                            ? facts.consumer_wait_s / facts.elements
-                            : 0;
+    const double think =
+        facts.elements > 0 ? facts.consumer_think_s / facts.elements : 0;
+    const double wait =
+        facts.elements > 0 ? facts.consumer_wait_s / facts.elements : 0;
     // Without time of its own, the consumer has nothing to overlap with.
     if (think < 0.1 * wait || think < 20e-6) continue;
     Finding f;
@@ -23,8 +21,9 @@ void no_prefetch(const Model& model, Findings& out) {
     // Side by side instead of by turns: the longer of the two remains.
     const double ahead = std::max(model.with(f.changes).rate, facts.rate());
     f.speedup = std::min(ahead / facts.rate(), (wait + think) / think);
-    f.cause = "prefetch(0) lets nothing run ahead: the pipeline stands still "
-              "while the consumer works, and the other way round";
+    f.cause =
+        "prefetch(0) lets nothing run ahead: the pipeline stands still "
+        "while the consumer works, and the other way round";
     f.evidence = {{"the consumer works per element", think, "s"},
                   {"then it waits", wait, "s"},
                   {"of the time it waits", 100 * facts.wait_share(), "%"}};

@@ -12,7 +12,9 @@ void noisy_neighbour(const Model& model, Findings& out) {
   }
   // A step that waits for a device needs no core.
   if (facts.step_alone_cpu_s < 0.5 * facts.step_alone_s) return;
-  const double slower = facts.step_beside_s / facts.step_alone_s;
+  // The mean: beside other threads some steps suffer and some do not.
+  const double beside = facts.consumer_think_s / std::max(1.0, facts.elements);
+  const double slower = beside / facts.step_alone_s;
   if (slower < 1.3) return;
   // The step must be what is waited for, and the pipeline what is busy.
   if (facts.wait_share() > 0.5) return;
@@ -31,8 +33,12 @@ void noisy_neighbour(const Model& model, Findings& out) {
   f.always = true;
   // A step without neighbours still waits for what it waits for now.
   const double cycle = facts.seconds / std::max(1.0, facts.elements);
-  f.speedup = cycle / std::max(1e-9, cycle - facts.step_beside_s +
-                                         facts.step_alone_s);
+  double compute = 0;
+  for (int i = 0; i < num_stages(model); ++i)
+    compute += need_of(model, i).compute;
+  const double fewer = std::max(1, facts.cores - 1);
+  f.speedup =
+      cycle / std::max(cycle - beside + facts.step_alone_s, compute / fewer);
   const StageFacts& s = stage_of(model, stage);
   const bool gil = s.executor == "thread";
   f.cause = absl::StrFormat(
@@ -40,7 +46,7 @@ void noisy_neighbour(const Model& model, Findings& out) {
       "compete for %s",
       slower, gil ? "the GIL" : "cores");
   f.evidence = {{"a step alone", facts.step_alone_s, "s"},
-                {"a step beside the pipeline", facts.step_beside_s, "s"},
+                {"a step beside the pipeline", beside, "s"},
                 {"cores that the pipeline keeps busy", busy, "cores"},
                 {"cores", static_cast<double>(facts.cores), ""}};
   if (gil) {
@@ -49,9 +55,9 @@ void noisy_neighbour(const Model& model, Findings& out) {
     f.fix_code = absl::StrCat(".", s.op, "(fn, executor=\"process\")");
   } else {
     f.fix = "leave a core to the training thread";
-    f.fix_code = absl::StrFormat(
-        "ds = ds.with_options(ps.Options(cpu_budget=%d))",
-        std::max(1, facts.cores - 1));
+    f.fix_code =
+        absl::StrFormat("ds = ds.with_options(ps.Options(cpu_budget=%d))",
+                        std::max(1, facts.cores - 1));
   }
   out.push_back(std::move(f));
 }

@@ -16,7 +16,8 @@ void oversized_decode(const Model& model, Findings& out) {
     double resized = s.resized_pixels / s.elements;
     for (int k = i + 1; k < num_stages(model) && resized <= 0; ++k) {
       const StageFacts& behind = stage_of(model, k);
-      if (behind.elements > 0) resized = behind.resized_pixels / behind.elements;
+      if (behind.elements > 0)
+        resized = behind.resized_pixels / behind.elements;
     }
     const double decoded = s.decoded_pixels / s.elements;
     double ratio = resized > 0 ? decoded / resized : 0;
@@ -27,8 +28,9 @@ void oversized_decode(const Model& model, Findings& out) {
     Finding f;
     f.code = "oversized-decode";
     f.stage = i;
-    // Decoding at 1/scale: entropy decoding stays, transforms shrink.
-    const double left = 0.35 + 0.65 / (scale * scale);
+    // As measured; else: entropy decoding stays, transforms shrink.
+    const double left =
+        s.decode_left > 0 ? s.decode_left : 0.35 + 0.65 / (scale * scale);
     f.changes = {{.stage = i, .compute = left}};
     f.speedup = model.gain(f.changes);
     f.cause = absl::StrFormat(

@@ -30,7 +30,8 @@ void oversubscribed(const Model& model, Findings& out) {
     }
     for (int i = 0; i < num_stages(model); ++i) {
       const StageFacts& s = stage_of(model, i);
-      if (!s.user_code || s.executor == "native" || s.executor.empty()) continue;
+      if (!s.user_code || s.executor == "native" || s.executor.empty())
+        continue;
       if (stage < 0 || s.busy_s > stage_of(model, stage).busy_s) stage = i;
     }
     if (stage < 0) return;
@@ -40,32 +41,35 @@ void oversubscribed(const Model& model, Findings& out) {
   f.code = "oversubscribed";
   f.stage = stage;
   f.always = facts.wait_share() > 0.05;
-  // Cores are busy already: what is lost is switching between threads.
-  const double threads = workers > 0 ? workers : facts.foreign_threads;
-  f.speedup = 1 + 0.05 * std::min(4.0, threads / facts.cores);
+  // Cores are the limit before and after: what is lost is memory, and time to
+  // switch, which no counter tells.
+  f.changes = {{.stage = stage, .parallel_calls = 0}};
+  f.speedup = workers > 0 ? std::max(1.0, model.gain(f.changes)) : 1.0;
   if (workers > 0) {
     f.cause = absl::StrCat(workers, " worker processes share ", facts.cores,
                            " cores");
-    f.evidence = {{"worker processes", static_cast<double>(workers), ""},
-                  {"cores", static_cast<double>(facts.cores), ""},
-                  {"CPU time of the workers",
-                   s.worker_cpu_s / facts.seconds, "cores"}};
-    f.fix = "leave num_parallel_calls out: there are then as many workers as "
-            "cores";
+    f.evidence = {
+        {"worker processes", static_cast<double>(workers), ""},
+        {"cores", static_cast<double>(facts.cores), ""},
+        {"CPU time of the workers", s.worker_cpu_s / facts.seconds, "cores"}};
+    f.fix =
+        "leave num_parallel_calls out: there are then as many workers as "
+        "cores";
     f.fix_code = absl::StrCat(".", s.op, "(fn, executor=\"process\")");
   } else {
     f.cause = absl::StrCat(
         s.function.empty() ? "its function" : s.function,
         " runs threads of its own beside the engine's, on the same cores");
-    f.evidence = {{"threads that are not the engine's",
-                   static_cast<double>(facts.foreign_threads), "threads"},
-                  {"CPU time they used", facts.foreign_cpu_s / facts.seconds,
-                   "cores"},
-                  {"cores", static_cast<double>(facts.cores), ""}};
+    f.evidence = {
+        {"threads that are not the engine's",
+         static_cast<double>(facts.foreign_threads), "threads"},
+        {"CPU time they used", facts.foreign_cpu_s / facts.seconds, "cores"},
+        {"cores", static_cast<double>(facts.cores), ""}};
     f.fix = "let the function use one thread: the engine runs it on all cores";
-    f.fix_code = "import os\n"
-                 "os.environ[\"OMP_NUM_THREADS\"] = \"1\"  # before the "
-                 "imports; or cv2.setNumThreads(0), torch.set_num_threads(1)";
+    f.fix_code =
+        "import os\n"
+        "os.environ[\"OMP_NUM_THREADS\"] = \"1\"  # before the "
+        "imports; or cv2.setNumThreads(0), torch.set_num_threads(1)";
   }
   out.push_back(std::move(f));
 }

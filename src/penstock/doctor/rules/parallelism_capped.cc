@@ -21,17 +21,18 @@ void parallelism_capped(const Model& model, Findings& out) {
     f.stage = i;
     f.changes = {{.stage = i, .parallel_calls = 0}};
     f.speedup = model.gain(f.changes);
-    f.cause = absl::StrCat(parameter, "=", cap, " keeps more calls from running, "
+    f.cause = absl::StrCat(parameter, "=", cap,
+                           " keeps more calls from running, "
                            "and all of them are busy");
     f.evidence = {
         {"calls allowed at once", static_cast<double>(cap), "calls"},
         {"mean calls at work", model.parallelism(at), "calls"},
         {"time of a call per element", service_s(model, at), "s"},
-        {"CPU time per element", per_element(stage_of(model, at).cpu_s,
-                                             stage_of(model, at)), "s"}};
+        {"CPU time per element",
+         per_element(stage_of(model, at).cpu_s, stage_of(model, at)), "s"}};
     f.fix = absl::StrCat("leave ", parameter, " out, or raise it");
-    f.fix_code = absl::StrCat(".", s.op, "(fn)  # without ", parameter, "=",
-                              cap);
+    f.fix_code =
+        absl::StrCat(".", s.op, "(fn)  # without ", parameter, "=", cap);
     out.push_back(std::move(f));
   }
 }

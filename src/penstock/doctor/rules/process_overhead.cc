@@ -12,8 +12,7 @@ void process_overhead(const Model& model, Findings& out) {
     // CPU time on both sides, beyond what the function itself takes.
     const double work = s.work_s / s.calls;
     const double crossing =
-        std::max(0.0, s.worker_cpu_s - s.work_s) / s.calls +
-        s.cpu_s / s.calls;
+        std::max(0.0, s.worker_cpu_s - s.work_s) / s.calls + s.cpu_s / s.calls;
     if (crossing < work) continue;
     // It must be what the pipeline is limited by.
     const int at = model.pipeline().stage;
@@ -22,20 +21,21 @@ void process_overhead(const Model& model, Findings& out) {
     f.code = "process-overhead";
     f.stage = i;
     f.changes = {{.stage = i, .executor = "thread"}};
-    f.speedup = std::max(
-        {1.0, model.gain(f.changes),
-         (crossing + work) / (work + facts.call_overhead_s) / facts.cores});
+    f.speedup = std::max(1.0, model.gain_over_measured(f.changes));
     // Even where threads are no faster, the processes are for nothing.
     f.always = facts.wait_share() > 0.05;
-    f.cause = "its calls run in worker processes, and crossing to them costs "
-              "more than the function does there";
+    f.cause =
+        "its calls run in worker processes, and crossing to them costs "
+        "more than the function does there";
     f.evidence = {{"the function itself, per call", work, "s"},
                   {"crossing there and back, per call", crossing, "s"},
                   {"calls", s.calls / facts.seconds, "1/s"},
                   {"a call in a thread costs", facts.call_overhead_s, "s"}};
-    f.fix = "leave executor out: the engine moves a function to processes "
-            "when that pays";
-    f.fix_code = absl::StrCat(".", s.op, "(fn)  # without executor=\"process\"");
+    f.fix =
+        "leave executor out: the engine moves a function to processes "
+        "when that pays";
+    f.fix_code =
+        absl::StrCat(".", s.op, "(fn)  # without executor=\"process\"");
     out.push_back(std::move(f));
   }
 }

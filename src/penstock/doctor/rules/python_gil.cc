@@ -32,8 +32,8 @@ void python_gil(const Model& model, Findings& out) {
   f.evidence = {
       {"calls from taking the GIL to the end",
        100 * s.gil_hold_s / facts.seconds, "%"},
-      {"waiting for the GIL per call",
-       s.calls > 0 ? s.gil_wait_s / s.calls : 0, "s"},
+      {"waiting for the GIL per call", s.calls > 0 ? s.gil_wait_s / s.calls : 0,
+       "s"},
       {"a call from taking it to the end", call, "s"},
       {"mean calls at work", model.parallelism(worst), "calls"},
       {"CPU the calls used together", s.cpu_s / facts.seconds, "cores"}};

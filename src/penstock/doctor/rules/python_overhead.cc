@@ -36,8 +36,9 @@ void python_overhead(const Model& model, Findings& out) {
       f.fix = "this form runs natively";
       f.fix_code = s.native_form;
     } else {
-      f.fix = "write it with arithmetic and ps operations, so that it runs "
-              "natively, or call it once per batch";
+      f.fix =
+          "write it with arithmetic and ps operations, so that it runs "
+          "natively, or call it once per batch";
       f.fix_code = absl::StrCat(".batch(n).", s.op,
                                 "(fn_of_a_batch)  # one call for n elements");
     }

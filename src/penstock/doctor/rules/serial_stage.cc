@@ -24,16 +24,18 @@ void serial_stage(const Model& model, Findings& out) {
     f.stage = i;
     f.changes = {{.stage = i, .parallel_calls = 0}};
     f.speedup = model.gain(f.changes);
-    f.cause = absl::StrCat(parameter, "=1 runs one call at a time, and that call "
+    f.cause = absl::StrCat(parameter,
+                           "=1 runs one call at a time, and that call "
                            "is what everything waits for");
     f.evidence = {
         {"calls at once", 1, "calls"},
         {"time of a call per element", service_s(model, model.pipeline().stage),
          "s"},
-        {"this stage is at work", 100 * std::min(1.0, model.parallelism(
-                                      model.pipeline().stage)), "%"},
+        {"this stage is at work",
+         100 * std::min(1.0, model.parallelism(model.pipeline().stage)), "%"},
         {"cores", static_cast<double>(model.facts().cores), ""}};
-    f.fix = absl::StrCat("leave ", parameter, " out: the engine then runs as "
+    f.fix = absl::StrCat("leave ", parameter,
+                         " out: the engine then runs as "
                          "many calls as help");
     f.fix_code = absl::StrCat(".", s.op, "(fn)  # without ", parameter, "=1");
     out.push_back(std::move(f));

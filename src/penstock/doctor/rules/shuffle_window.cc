@@ -20,15 +20,15 @@ void shuffle_window(const Model& model, Findings& out) {
     f.always = true;
     f.cause = absl::StrCat("a window of ", s.window, " over ", size,
                            " elements in order: neighbours stay neighbours");
-    f.evidence = {{"window", static_cast<double>(s.window), "elements"},
-                  {"elements of an epoch", static_cast<double>(size),
-                   "elements"},
-                  {"share of the data that is mixed",
-                   100.0 * static_cast<double>(s.window) /
-                       static_cast<double>(size),
-                   "%"}};
-    f.fix = "shuffle everything by index, which takes no memory, or use a "
-            "window of some percent of the data";
+    f.evidence = {
+        {"window", static_cast<double>(s.window), "elements"},
+        {"elements of an epoch", static_cast<double>(size), "elements"},
+        {"share of the data that is mixed",
+         100.0 * static_cast<double>(s.window) / static_cast<double>(size),
+         "%"}};
+    f.fix =
+        "shuffle everything by index, which takes no memory, or use a "
+        "window of some percent of the data";
     f.fix_code = ".shuffle(ps.GLOBAL)";
     out.push_back(std::move(f));
   }

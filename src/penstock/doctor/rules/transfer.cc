@@ -22,15 +22,17 @@ void transfer(const Model& model, Findings& out) {
   const double bytes =
       s.inputs.empty() ? 0
                        : stage_of(model, s.inputs.front()).bytes_per_element();
-  f.cause = "copying batches to the device takes longer than making or using "
-            "them";
-  f.evidence = {{"a copy", put, "s"},
-                {"the copying thread is at work",
-                 100 * facts.put_s / facts.seconds, "%"},
-                {"a step of the consumer", think, "s"},
-                {"a batch", bytes, "bytes"}};
-  f.fix = "copy fewer bytes (uint8 instead of float32, converted on the "
-          "device), or from pinned memory (the prediction is for half the time)";
+  f.cause =
+      "copying batches to the device takes longer than making or using "
+      "them";
+  f.evidence = {
+      {"a copy", put, "s"},
+      {"the copying thread is at work", 100 * facts.put_s / facts.seconds, "%"},
+      {"a step of the consumer", think, "s"},
+      {"a batch", bytes, "bytes"}};
+  f.fix =
+      "copy fewer bytes (uint8 instead of float32, converted on the "
+      "device), or from pinned memory (the prediction is for half the time)";
   f.fix_code = ".map(lambda x: ps.cast(x, ps.uint8)).prefetch_to_device(put)";
   out.push_back(std::move(f));
 }

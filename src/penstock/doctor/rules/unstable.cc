@@ -14,10 +14,9 @@ void unstable(const Model& model, Findings& out) {
   const auto rate = [](const Window& w) {
     return w.seconds > 0 ? w.elements / w.seconds : 0;
   };
-  std::sort(windows.begin(), windows.end(), [&](const Window& a,
-                                                const Window& b) {
-    return rate(a) < rate(b);
-  });
+  std::sort(
+      windows.begin(), windows.end(),
+      [&](const Window& a, const Window& b) { return rate(a) < rate(b); });
   // Few elements per window vary by themselves.
   if (facts.elements / static_cast<double>(windows.size()) < 8) return;
   const std::size_t third = windows.size() / 3;
@@ -50,11 +49,11 @@ void unstable(const Model& model, Findings& out) {
   f.secondary = true;
   f.cause = quota ? "the rate varies because the CPU quota runs out"
                   : "the rate varies with the load of other processes";
-  f.evidence = {{"elements/s in the slowest third", slow, "1/s"},
-                {"elements/s in the fastest third", fast, "1/s"},
-                {"cores others used in the slowest third", slow_other, "cores"},
-                {"cores others used in the fastest third", fast_other,
-                 "cores"}};
+  f.evidence = {
+      {"elements/s in the slowest third", slow, "1/s"},
+      {"elements/s in the fastest third", fast, "1/s"},
+      {"cores others used in the slowest third", slow_other, "cores"},
+      {"cores others used in the fastest third", fast_other, "cores"}};
   if (quota) f.evidence.push_back({"throttled", throttled, "s"});
   f.fix = quota ? "raise the CPU quota, or set cpu_budget to what it allows"
                 : "keep other processes off these cores";
