@@ -11,6 +11,7 @@ endif()
 
 option(PENSTOCK_WERROR "Treat warnings as errors" OFF)
 option(PENSTOCK_PCH "Precompile the headers of std, absl and gtest" ON)
+option(PENSTOCK_UNITY "Compile several files of tests, and of a sanitized library, as one" ON)
 set(PENSTOCK_SANITIZE "" CACHE STRING "Value for -fsanitize=, or empty")
 
 find_program(CCACHE_PROGRAM ccache)
@@ -68,4 +69,12 @@ function(penstock_precompile target)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
   target_precompile_headers(${target} ${ARGN})
+endfunction()
+
+# A test file is mostly headers: a dozen of them cost little more than one. The
+# names in their anonymous namespaces must differ. The presets dev and clang do
+# without, so a file that leans on its neighbours is found there.
+function(penstock_unity target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()

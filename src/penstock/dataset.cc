@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "penstock/build_dataset.h"
 #include "penstock/ops/batch/batch.h"
 #include "penstock/ops/bucket_by_sequence_length/bucket_by_sequence_length.h"
 #include "penstock/ops/choose_from_datasets/choose_from_datasets.h"
@@ -45,22 +46,23 @@
 #include "penstock/runtime/iterator.h"
 
 namespace penstock {
-namespace {
+namespace detail {
 
-using OpOr = StatusOr<std::shared_ptr<const Operator>>;
-
-Dataset build(OpOr op, std::vector<NodeRef> inputs, std::string name) {
+Dataset build_dataset(OpOr op, std::vector<NodeRef> inputs, std::string name) {
   if (!op.ok()) throw Error(op.status());
-  NodeRef node = detail::value_or_throw(
+  NodeRef node = value_or_throw(
       Node::make(*std::move(op), std::move(inputs), std::move(name)));
   if (node->error_policy) {
-    node = detail::value_or_throw(
+    node = value_or_throw(
         ops::with_error_policy(node, node->options().on_error));
   }
   return Dataset(std::move(node));
 }
 
-}  // namespace
+}  // namespace detail
+
+using detail::OpOr;
+using detail::build_dataset;
 
 Iterator::Iterator(std::unique_ptr<IteratorCore> core)
     : core_(std::move(core)) {}
@@ -117,27 +119,27 @@ Dataset Dataset::range(std::int64_t stop) { return range(0, stop); }
 
 Dataset Dataset::range(std::int64_t start, std::int64_t stop,
                        std::int64_t step, std::string name) {
-  return build(ops::make_range(start, stop, step), {}, std::move(name));
+  return build_dataset(ops::make_range(start, stop, step), {}, std::move(name));
 }
 
 Dataset Dataset::from_tensors(Element element, std::string name) {
-  return build(ops::make_from_tensors(std::move(element)), {},
+  return build_dataset(ops::make_from_tensors(std::move(element)), {},
                std::move(name));
 }
 
 Dataset Dataset::from_tensor_slices(Element element, std::string name) {
-  return build(ops::make_from_tensor_slices(std::move(element)), {},
+  return build_dataset(ops::make_from_tensor_slices(std::move(element)), {},
                std::move(name));
 }
 
 Dataset Dataset::from_list(std::vector<Element> elements, std::string name) {
-  return build(ops::make_from_list(std::move(elements)), {}, std::move(name));
+  return build_dataset(ops::make_from_list(std::move(elements)), {}, std::move(name));
 }
 
 Dataset Dataset::generator_dataset(SequentialFactory open,
                                    std::string identity,
                                    SourceOptions options) {
-  return build(ops::make_from_generator(std::move(open), std::move(identity),
+  return build_dataset(ops::make_from_generator(std::move(open), std::move(identity),
                                         std::move(options.output_signature),
                                         options.cardinality),
                {}, std::move(options.name));
@@ -146,7 +148,7 @@ Dataset Dataset::generator_dataset(SequentialFactory open,
 Dataset Dataset::indexable_dataset(
     std::int64_t size, std::function<StatusOr<Element>(std::int64_t)> fn,
     std::string identity, SourceOptions options) {
-  return build(
+  return build_dataset(
       ops::make_from_indexable(size, std::move(fn), std::move(identity),
                                std::move(options.output_signature)),
       {}, std::move(options.name));
@@ -154,14 +156,14 @@ Dataset Dataset::indexable_dataset(
 
 Dataset Dataset::from_source(std::shared_ptr<const RandomAccessSource> source,
                              std::string name) {
-  return build(ops::make_random_access(std::move(source), "from_source"), {},
+  return build_dataset(ops::make_random_access(std::move(source), "from_source"), {},
                std::move(name));
 }
 
 Dataset Dataset::from_source(SequentialFactory open, SourceOptions options) {
   std::string identity =
       absl::StrCat(open ? open.target_type().name() : "", ":", options.name);
-  return build(ops::make_sequential(std::move(open),
+  return build_dataset(ops::make_sequential(std::move(open),
                                     {"from_source", std::move(identity),
                                      std::move(options.output_signature),
                                      options.cardinality}),
@@ -170,17 +172,17 @@ Dataset Dataset::from_source(SequentialFactory open, SourceOptions options) {
 
 Dataset Dataset::random(std::optional<std::uint64_t> seed,
                         bool rerandomize_each_iteration, std::string name) {
-  return build(ops::make_random(seed, rerandomize_each_iteration), {},
+  return build_dataset(ops::make_random(seed, rerandomize_each_iteration), {},
                std::move(name));
 }
 
 Dataset Dataset::counter(std::int64_t start, std::int64_t step,
                          std::string name) {
-  return build(ops::make_counter(start, step), {}, std::move(name));
+  return build_dataset(ops::make_counter(start, step), {}, std::move(name));
 }
 
 Dataset Dataset::map_function(FunctionRef fn, const MapOptions& options) const {
-  return build(
+  return build_dataset(
       ops::make_map(std::move(fn), {options.num_parallel_calls,
                                     options.deterministic, options.on_error}),
       {node_}, options.name);
@@ -188,7 +190,7 @@ Dataset Dataset::map_function(FunctionRef fn, const MapOptions& options) const {
 
 Dataset Dataset::filter_function(FunctionRef fn,
                                  const MapOptions& options) const {
-  return build(ops::make_filter(std::move(fn),
+  return build_dataset(ops::make_filter(std::move(fn),
                                 {options.num_parallel_calls,
                                  options.deterministic, options.on_error}),
                {node_}, options.name);
@@ -196,12 +198,12 @@ Dataset Dataset::filter_function(FunctionRef fn,
 
 Dataset Dataset::flat_map_function(DatasetFunctionRef fn,
                                    const FlatMapOptions& options) const {
-  return build(ops::make_flat_map(std::move(fn)), {node_}, options.name);
+  return build_dataset(ops::make_flat_map(std::move(fn)), {node_}, options.name);
 }
 
 Dataset Dataset::interleave_function(DatasetFunctionRef fn,
                                      const InterleaveOptions& options) const {
-  return build(
+  return build_dataset(
       ops::make_interleave(std::move(fn),
                            {options.cycle_length, options.block_length,
                             options.num_parallel_calls, options.deterministic}),
@@ -214,7 +216,7 @@ Dataset Dataset::group_by_window_function(
   ops::GroupByWindowOptions group;
   group.window_size = options.window_size;
   group.window_size_func = options.window_size_func;
-  return build(ops::make_group_by_window(std::move(key), std::move(reduce),
+  return build_dataset(ops::make_group_by_window(std::move(key), std::move(reduce),
                                          std::move(group)),
                {node_}, options.name);
 }
@@ -223,7 +225,7 @@ Dataset Dataset::bucket_function(FunctionRef length,
                                  std::vector<std::int64_t> boundaries,
                                  std::vector<std::int64_t> batch_sizes,
                                  const BucketByLengthOptions& options) const {
-  return build(
+  return build_dataset(
       ops::make_bucket_by_sequence_length(
           std::move(length), node_->spec,
           {std::move(boundaries), std::move(batch_sizes),
@@ -236,7 +238,7 @@ Dataset Dataset::bucket_function(FunctionRef length,
 Dataset Dataset::rejection_resample_function(
     FunctionRef class_func, std::vector<double> target_dist,
     const RejectionResampleOptions& options) const {
-  return build(
+  return build_dataset(
       ops::make_rejection_resample(
           std::move(class_func),
           {std::move(target_dist), options.initial_dist, options.seed}),
@@ -247,7 +249,7 @@ Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
                                       SampleOptions options) {
   std::vector<NodeRef> inputs;
   for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
-  return build(ops::make_sample_from_datasets(
+  return build_dataset(ops::make_sample_from_datasets(
                    datasets.size(),
                    {std::move(options.weights), options.seed,
                     options.stop_on_empty_dataset,
@@ -260,19 +262,19 @@ Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets,
                                       ChooseOptions options) {
   std::vector<NodeRef> inputs{choice.node()};
   for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
-  return build(ops::make_choose_from_datasets(datasets.size(),
+  return build_dataset(ops::make_choose_from_datasets(datasets.size(),
                                               options.stop_on_empty_dataset),
                std::move(inputs), options.name);
 }
 
 Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {
-  return build(ops::make_batch(batch_size, options.drop_remainder), {node_},
+  return build_dataset(ops::make_batch(batch_size, options.drop_remainder), {node_},
                options.name);
 }
 
 Dataset Dataset::padded_batch(std::int64_t batch_size,
                               PaddedBatchOptions options) const {
-  return build(ops::make_padded_batch(
+  return build_dataset(ops::make_padded_batch(
                    batch_size, {std::move(options.padded_shapes),
                                 std::move(options.padding_values),
                                 options.drop_remainder}),
@@ -281,7 +283,7 @@ Dataset Dataset::padded_batch(std::int64_t batch_size,
 
 Dataset Dataset::ragged_batch(std::int64_t batch_size,
                               BatchOptions options) const {
-  return build(ops::make_ragged_batch(batch_size, options.drop_remainder,
+  return build_dataset(ops::make_ragged_batch(batch_size, options.drop_remainder,
                                       node_->spec),
                {node_}, std::move(options.name));
 }
@@ -292,7 +294,7 @@ Dataset Dataset::pack(std::int64_t length, PackOptions options) const {
 
 Dataset Dataset::pack(std::vector<std::int64_t> lengths,
                       PackOptions options) const {
-  return build(ops::make_pack({std::move(lengths), options.num_open,
+  return build_dataset(ops::make_pack({std::move(lengths), options.num_open,
                                options.split_long,
                                std::move(options.padding_values),
                                options.drop_remainder}),
@@ -313,50 +315,50 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
         input->indexed ? " is endless" : " does not give it",
         "; put the shuffle before it, or use a buffer_size"));
   }
-  return build(ops::make_shuffle({options.buffer_size, options.seed,
+  return build_dataset(ops::make_shuffle({options.buffer_size, options.seed,
                                   options.reshuffle_each_iteration}),
                {node_}, options.name);
 }
 
 Dataset Dataset::repeat(std::int64_t count, std::string name) const {
-  return build(ops::make_repeat(count), {node_}, std::move(name));
+  return build_dataset(ops::make_repeat(count), {node_}, std::move(name));
 }
 
 Dataset Dataset::cache(CacheOptions options) const {
-  return build(options.path ? ops::make_file_cache(*std::move(options.path))
+  return build_dataset(options.path ? ops::make_file_cache(*std::move(options.path))
                             : ops::make_cache(),
                {node_}, std::move(options.name));
 }
 
 Dataset Dataset::cache(std::string path, std::string name) const {
-  return build(ops::make_file_cache(std::move(path)), {node_},
+  return build_dataset(ops::make_file_cache(std::move(path)), {node_},
                std::move(name));
 }
 
 Dataset Dataset::snapshot(std::string path, std::string name) const {
-  return build(ops::make_snapshot(std::move(path)), {node_}, std::move(name));
+  return build_dataset(ops::make_snapshot(std::move(path)), {node_}, std::move(name));
 }
 
 Dataset Dataset::load(const std::string& path, std::string name) {
-  return build(ops::make_load(path), {}, std::move(name));
+  return build_dataset(ops::make_load(path), {}, std::move(name));
 }
 
 Dataset Dataset::take(std::int64_t count, std::string name) const {
-  return build(ops::make_take(count), {node_}, std::move(name));
+  return build_dataset(ops::make_take(count), {node_}, std::move(name));
 }
 
 Dataset Dataset::skip(std::int64_t count, std::string name) const {
-  return build(ops::make_skip(count), {node_}, std::move(name));
+  return build_dataset(ops::make_skip(count), {node_}, std::move(name));
 }
 
 Dataset Dataset::take_while_function(FunctionRef predicate,
                                      std::string name) const {
-  return build(ops::make_take_while(std::move(predicate)), {node_},
+  return build_dataset(ops::make_take_while(std::move(predicate)), {node_},
                std::move(name));
 }
 
 Dataset Dataset::unbatch(std::string name) const {
-  return build(ops::make_unbatch(node_->spec), {node_}, std::move(name));
+  return build_dataset(ops::make_unbatch(node_->spec), {node_}, std::move(name));
 }
 
 Dataset Dataset::rebatch(std::int64_t batch_size, BatchOptions options) const {
@@ -365,13 +367,13 @@ Dataset Dataset::rebatch(std::int64_t batch_size, BatchOptions options) const {
 
 Dataset Dataset::rebatch(std::vector<std::int64_t> batch_sizes,
                          BatchOptions options) const {
-  return build(ops::make_rebatch(std::move(batch_sizes),
+  return build_dataset(ops::make_rebatch(std::move(batch_sizes),
                                  options.drop_remainder, node_->spec),
                {node_}, std::move(options.name));
 }
 
 Dataset Dataset::window(std::int64_t size, WindowOptions options) const {
-  return build(ops::make_window({size, options.shift.value_or(size),
+  return build_dataset(ops::make_window({size, options.shift.value_or(size),
                                  options.stride, options.drop_remainder}),
                {node_}, std::move(options.name));
 }
@@ -399,7 +401,7 @@ void Dataset::check_fold(std::string_view op,
 Dataset Dataset::scan_function(Element initial_state, ScanFunction fn,
                                std::string identity,
                                const ScanOptions& options) const {
-  return build(ops::make_scan(std::move(initial_state), std::move(fn),
+  return build_dataset(ops::make_scan(std::move(initial_state), std::move(fn),
                               {options.output_signature, std::move(identity)}),
                {node_}, options.name);
 }
@@ -424,20 +426,20 @@ Element Dataset::reduce_function(Element state,
 }
 
 Dataset Dataset::unique(std::string name) const {
-  return build(ops::make_unique_op(), {node_}, std::move(name));
+  return build_dataset(ops::make_unique_op(), {node_}, std::move(name));
 }
 
 Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index,
                        std::string name) const {
-  return build(ops::make_shard(num_shards, index), {node_}, std::move(name));
+  return build_dataset(ops::make_shard(num_shards, index), {node_}, std::move(name));
 }
 
 Dataset Dataset::enumerate(std::int64_t start, std::string name) const {
-  return build(ops::make_enumerate(start), {node_}, std::move(name));
+  return build_dataset(ops::make_enumerate(start), {node_}, std::move(name));
 }
 
 Dataset Dataset::concatenate(const Dataset& other, std::string name) const {
-  return build(ops::make_concatenate(), {node_, other.node_},
+  return build_dataset(ops::make_concatenate(), {node_, other.node_},
                std::move(name));
 }
 
@@ -451,7 +453,7 @@ Dataset Dataset::zip(const Structure* structure,
   }
   std::vector<NodeRef> nodes;
   for (const Dataset& dataset : datasets) nodes.push_back(dataset.node_);
-  return build(ops::make_zip(structure), std::move(nodes), std::move(name));
+  return build_dataset(ops::make_zip(structure), std::move(nodes), std::move(name));
 }
 
 Dataset Dataset::zip(const std::vector<Dataset>& datasets, std::string name) {
@@ -477,16 +479,16 @@ Dataset Dataset::zip(
 }
 
 Dataset Dataset::prefetch(std::int64_t n, std::string name) const {
-  return build(ops::make_prefetch(n), {node_}, std::move(name));
+  return build_dataset(ops::make_prefetch(n), {node_}, std::move(name));
 }
 
 Dataset Dataset::ignore_errors(std::optional<std::int64_t> limit,
                                std::string name) const {
-  return build(ops::make_ignore_errors(limit), {node_}, std::move(name));
+  return build_dataset(ops::make_ignore_errors(limit), {node_}, std::move(name));
 }
 
 Dataset Dataset::with_options(Options options) const {
-  return build(ops::make_with_options(std::move(options)), {node_}, "");
+  return build_dataset(ops::make_with_options(std::move(options)), {node_}, "");
 }
 
 std::string Dataset::explain() const {

@@ -1,5 +1,6 @@
 // The methods of Dataset that read files.
 #include "penstock/dataset.h"
+#include "penstock/build_dataset.h"
 #include "penstock/io/glob.h"
 #include "penstock/ops/csv/csv.h"
 #include "penstock/ops/fixed_length_records/fixed_length_records.h"
@@ -16,13 +17,8 @@
 namespace penstock {
 namespace {
 
-using OpOr = StatusOr<std::shared_ptr<const Operator>>;
-
-Dataset build(OpOr op, std::vector<NodeRef> inputs, std::string name) {
-  if (!op.ok()) throw Error(op.status());
-  return Dataset(detail::value_or_throw(
-      Node::make(*std::move(op), std::move(inputs), std::move(name))));
-}
+using detail::OpOr;
+using detail::build_dataset;
 
 std::vector<std::string> expand(std::string_view op, const FileNames& files) {
   if (files.names().empty()) {
@@ -46,7 +42,7 @@ Compression compression_of(std::string_view op, const std::string& name) {
 }
 
 Dataset names_dataset(std::vector<std::string> names) {
-  return build(OpOr(ops::make_file_names(std::move(names))), {}, "");
+  return build_dataset(OpOr(ops::make_file_names(std::move(names))), {}, "");
 }
 
 ops::TFRecordOptions lower_options(const TFRecordOptions& options) {
@@ -64,7 +60,7 @@ ops::TFRecordOptions lower_options(const TFRecordOptions& options) {
 
 Dataset Dataset::list_files(const FileNames& patterns,
                             ListFilesOptions options) {
-  Dataset names = build(ops::make_list_files(patterns.names()), {},
+  Dataset names = build_dataset(ops::make_list_files(patterns.names()), {},
                         std::move(options.name));
   if (!options.shuffle) return names;
   return names.shuffle({.buffer_size = kGlobal, .seed = options.seed});
@@ -74,13 +70,13 @@ Dataset Dataset::tfrecord(const FileNames& files, TFRecordOptions options) {
   const ops::TFRecordOptions own = lower_options(options);
   std::vector<std::string> names = expand("tfrecord", files);
   auto indexed = detail::value_or_throw(ops::make_indexed_tfrecord(names, own));
-  if (indexed) return build(OpOr(std::move(indexed)), {}, std::move(options.name));
-  return build(ops::make_tfrecord(own), {names_dataset(std::move(names)).node()},
+  if (indexed) return build_dataset(OpOr(std::move(indexed)), {}, std::move(options.name));
+  return build_dataset(ops::make_tfrecord(own), {names_dataset(std::move(names)).node()},
                std::move(options.name));
 }
 
 Dataset Dataset::tfrecord(const Dataset& files, TFRecordOptions options) {
-  return build(ops::make_tfrecord(lower_options(options)), {files.node()},
+  return build_dataset(ops::make_tfrecord(lower_options(options)), {files.node()},
                std::move(options.name));
 }
 
@@ -149,7 +145,7 @@ Dataset Dataset::text_lines(const FileNames& files, TextLinesOptions options) {
 }
 
 Dataset Dataset::text_lines(const Dataset& files, TextLinesOptions options) {
-  return build(lower_text_lines(options), {files.node()},
+  return build_dataset(lower_text_lines(options), {files.node()},
                std::move(options.name));
 }
 
@@ -159,7 +155,7 @@ Dataset Dataset::fixed_length_records(const FileNames& files,
   const ops::FixedLengthOptions own = lower_options(record_bytes, options);
   std::vector<std::string> names = expand("fixed_length_records", files);
   if (own.compression == Compression::kNone) {
-    return build(ops::make_indexed_fixed_length_records(names, own), {},
+    return build_dataset(ops::make_indexed_fixed_length_records(names, own), {},
                  std::move(options.name));
   }
   return fixed_length_records(names_dataset(std::move(names)), record_bytes,
@@ -169,7 +165,7 @@ Dataset Dataset::fixed_length_records(const FileNames& files,
 Dataset Dataset::fixed_length_records(const Dataset& files,
                                       std::int64_t record_bytes,
                                       FixedLengthOptions options) {
-  return build(
+  return build_dataset(
       ops::make_fixed_length_records(lower_options(record_bytes, options)),
       {files.node()}, std::move(options.name));
 }
@@ -181,12 +177,12 @@ Dataset Dataset::csv(const FileNames& files, CsvOptions options) {
     own.columns = detail::value_or_throw(
         ops::infer_columns(FileSystem::local(), names[0], own));
   }
-  return build(ops::make_csv(own), {names_dataset(std::move(names)).node()},
+  return build_dataset(ops::make_csv(own), {names_dataset(std::move(names)).node()},
                std::move(options.name));
 }
 
 Dataset Dataset::csv(const Dataset& files, CsvOptions options) {
-  return build(ops::make_csv(lower_options(options)), {files.node()},
+  return build_dataset(ops::make_csv(lower_options(options)), {files.node()},
                std::move(options.name));
 }
 
@@ -198,7 +194,7 @@ Dataset Dataset::jsonl(const FileNames& files, std::vector<JsonField> fields,
 
 Dataset Dataset::jsonl(const Dataset& files, std::vector<JsonField> fields,
                        JsonlOptions options) {
-  return build(lower_jsonl(std::move(fields), options), {files.node()},
+  return build_dataset(lower_jsonl(std::move(fields), options), {files.node()},
                std::move(options.name));
 }
 
@@ -207,29 +203,29 @@ Dataset Dataset::tar(const FileNames& files, TarOptions options) {
 }
 
 Dataset Dataset::tar(const Dataset& files, TarOptions options) {
-  return build(lower_tar(options), {files.node()}, std::move(options.name));
+  return build_dataset(lower_tar(options), {files.node()}, std::move(options.name));
 }
 
 Dataset Dataset::image_folder(const std::string& root,
                               ImageFolderOptions options) {
-  return build(ops::make_image_folder(root, options.extensions), {},
+  return build_dataset(ops::make_image_folder(root, options.extensions), {},
                std::move(options.name));
 }
 
 Dataset Dataset::npy(const FileNames& files, std::string name) {
-  return build(ops::make_npy(expand("npy", files)), {}, std::move(name));
+  return build_dataset(ops::make_npy(expand("npy", files)), {}, std::move(name));
 }
 
 Dataset Dataset::parse_example(std::vector<Feature> features,
                                std::string name) const {
-  return build(ops::make_parse_example(std::move(features)), {node_},
+  return build_dataset(ops::make_parse_example(std::move(features)), {node_},
                std::move(name));
 }
 
 Dataset Dataset::parse_sequence_example(std::vector<Feature> context_features,
                                         std::vector<Feature> sequence_features,
                                         std::string name) const {
-  return build(
+  return build_dataset(
       ops::make_parse_sequence_example(std::move(context_features),
                                        std::move(sequence_features)),
       {node_}, std::move(name));

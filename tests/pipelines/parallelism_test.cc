@@ -1,6 +1,7 @@
 // How many calls run at once, and how far ahead of the consumer.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -46,6 +47,12 @@ std::vector<std::int64_t> count_to(std::int64_t n) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < n; ++i) out.push_back(i);
   return out;
+}
+
+std::chrono::nanoseconds thread_time() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
 Dataset sleeping(Calls& calls, std::int64_t n, milliseconds time,
@@ -114,12 +121,47 @@ TEST(Parallelism, CpuBudgetOfOneRunsOneComputingCallAtOnce) {
 
 TEST(Parallelism, BlockingCallsOverlap) {
   Calls calls;
-  const auto start = steady_clock::now();
-  EXPECT_EQ(values(sleeping(calls, 100, milliseconds(10))), count_to(100));
-  // Serially it takes a second.
-  EXPECT_LT(steady_clock::now() - start, milliseconds(600));
+  EXPECT_EQ(values(sleeping(calls, 100, milliseconds(10))
+                       .with_options({.cpu_budget = 2})),
+            count_to(100));
   EXPECT_GE(calls.most, 4);
   EXPECT_EQ(calls.started, 100);
+}
+
+TEST(Parallelism, ShortCallsThatWaitOverlapToo) {
+  Calls calls;
+  EXPECT_EQ(values(sleeping(calls, 1000, milliseconds(1))
+                       .with_options({.cpu_budget = 2})),
+            count_to(1000));
+  EXPECT_GE(calls.most, 6);
+  EXPECT_EQ(calls.started, 1000);
+}
+
+TEST(Parallelism, ShortCallsThatComputeAreNotTakenForWaiting) {
+  // More of them than cores: most of their time they wait for one.
+  Calls calls;
+  const auto work = [&calls](std::int64_t x) {
+    calls.begin();
+    const auto until = thread_time() + milliseconds(1);
+    while (thread_time() < until) {
+    }
+    calls.end();
+    return x;
+  };
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 8; ++i) {
+    others.emplace_back([&stop] {
+      while (!stop.load()) {
+      }
+    });
+  }
+  EXPECT_EQ(values(Dataset::range(100).map(work).with_options(
+                {.cpu_budget = 2})),
+            count_to(100));
+  stop = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_LE(calls.most, 2);
 }
 
 TEST(Parallelism, OutOfOrderGivesEachElementOnceAndMayOvertake) {
@@ -138,19 +180,22 @@ TEST(Parallelism, OutOfOrderGivesEachElementOnceAndMayOvertake) {
 }
 
 TEST(Parallelism, InOrderResultsDoNotWaitForTheHeadToBeComputed) {
-  // While the first call sleeps, the others go on.
   Calls calls;
+  bool others_ran = false;
   const Dataset dataset = Dataset::range(40).map(
-      [&calls](std::int64_t x) {
-        calls.sleep(milliseconds(x == 0 ? 200 : 8));
+      [&](std::int64_t x) {
+        calls.begin();
+        const auto until = steady_clock::now() + std::chrono::seconds(20);
+        while (x == 0 && calls.started < 30 && steady_clock::now() < until) {
+          std::this_thread::sleep_for(milliseconds(1));
+        }
+        if (x == 0) others_ran = calls.started >= 30;
+        calls.end();
         return x;
       },
       {.num_parallel_calls = 2});
-  const auto start = steady_clock::now();
   EXPECT_EQ(values(dataset), count_to(40));
-  // One lane sleeps 200 ms, the other has done 25 of the rest by then; taking
-  // turns with the head would need 520 ms.
-  EXPECT_LT(steady_clock::now() - start, milliseconds(480));
+  EXPECT_TRUE(others_ran) << "the other calls waited for the first one";
 }
 
 TEST(CpuBudget, FollowsTheProcess) {

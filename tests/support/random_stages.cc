@@ -163,7 +163,7 @@ Dataset first_leaf(const Dataset& ds, std::size_t leaf) {
   return ds.map([leaf](const Element& e) { return Element(e[leaf]); });
 }
 
-constexpr StageKind kStages[] = {
+constexpr StageKind kMoreStages[] = {
     {"shard", always,
      [](Graph& g, Choices& c) {
        const std::int64_t n = c.between(1, 4);
@@ -408,6 +408,6 @@ constexpr StageKind kStages[] = {
 
 }  // namespace
 
-std::span<const StageKind> more_stages() { return kStages; }
+std::span<const StageKind> more_stages() { return kMoreStages; }
 
 }  // namespace penstock::testing

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -70,6 +71,53 @@ inline void expect_random_access(const Dataset& ds) {
     }
     EXPECT_EQ(element, all[i]) << "at " << i;
   }
+}
+
+/// What the graph is refused with, or nothing.
+inline std::string build_error(const std::function<void()>& make) {
+  try {
+    make();
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+inline std::vector<std::int64_t> values(const Dataset& ds) {
+  std::vector<std::int64_t> out;
+  for (const Element& e : ds) out.push_back(e[0].value<std::int64_t>());
+  return out;
+}
+
+/// First leaves, and the messages of elements that failed.
+inline std::vector<std::string> outcomes(const Dataset& ds) {
+  std::vector<std::string> out;
+  Iterator it = ds.iterator();
+  for (;;) {
+    auto next = it.try_next();
+    if (!next.ok()) {
+      out.emplace_back(to_std(next.status().message()));
+    } else if (!next->has_value()) {
+      return out;
+    } else {
+      out.push_back((**next)[0].to_string());
+    }
+  }
+}
+
+/// x + `first` times x, for x = 0 .. n-1.
+inline Dataset growing(std::int64_t n, std::int64_t first = 0) {
+  return Dataset::range(n).map([first](std::int64_t x) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(x + first), x);
+  });
+}
+
+/// x * 10 for x = 0 .. n-1, counting the calls.
+inline Dataset counted(std::atomic<int>& calls, std::int64_t n = 20) {
+  return Dataset::range(n).map([&calls](std::int64_t x) {
+    ++calls;
+    return x * 10;
+  });
 }
 
 /// 0 .. n-1, but without random access.

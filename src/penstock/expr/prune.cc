@@ -5,14 +5,6 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-bool has_ragged(const Structure& s) {
-  if (s.kind() == Structure::Kind::kRagged) return true;
-  for (const Structure* child : s.children()) {
-    if (has_ragged(*child)) return true;
-  }
-  return false;
-}
-
 bool fully_known(const Node& node) {
   for (const LeafSpec& spec : node.specs) {
     if (!spec.shape.fully_known()) return false;
@@ -90,7 +82,7 @@ Status append_nodes(const Program& from, const std::vector<bool>& wanted,
 
 std::vector<bool> leaves_read(const Program& program) {
   std::vector<bool> read(program.input_spec().leaves().size());
-  if (has_ragged(*program.input_spec().structure())) {
+  if (program.input_spec().structure()->has_ragged()) {
     read.assign(read.size(), true);
     return read;
   }
@@ -112,7 +104,7 @@ std::vector<bool> leaves_needed(const Program& program,
   std::vector<bool> needed(program.outputs().size(), true);
   // Random calls are numbered: leaving one out would change the others.
   if (program.random() || read.size() != needed.size() ||
-      has_ragged(*program.output_spec().structure())) {
+      program.output_spec().structure()->has_ragged()) {
     return needed;
   }
   std::vector<std::int32_t> kept;

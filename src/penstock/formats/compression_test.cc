@@ -3,18 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "penstock/formats/tfrecord.h"
+#include "tests/support/hex.h"
 
 namespace penstock {
 namespace {
 
-std::string from_hex(std::string_view hex) {
-  std::string out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    out.push_back(static_cast<char>(
-        std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  }
-  return out;
-}
+using testing::from_hex;
 
 /// Feeds `in` in pieces of `step` bytes to an output of `room` bytes.
 StatusOr<std::string> expand(Compression c, std::string_view in,
@@ -46,7 +40,7 @@ std::string squeeze(Compression c, std::string_view in, int level = -1) {
   return out;
 }
 
-std::string sample() {
+std::string compression_sample() {
   std::string text;
   std::uint64_t x = 1;
   for (int i = 0; i < 30'000; ++i) {
@@ -60,7 +54,7 @@ constexpr Compression kAll[] = {Compression::kGzip, Compression::kZlib,
                                 Compression::kZstd};
 
 TEST(Compression, RoundTripsInPiecesOfAnySize) {
-  const std::string text = sample();
+  const std::string text = compression_sample();
   const std::pair<std::size_t, std::size_t> sizes[] = {
       {1, 100}, {100, 1}, {4096, 100'000}, {1u << 20, 1u << 20}};
   for (const Compression c : kAll) {

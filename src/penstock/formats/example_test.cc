@@ -6,22 +6,15 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "penstock/formats/tensor_bytes.h"
+#include "tests/support/hex.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::from_hex;
 using protozero::pbf_writer;
-
-std::string from_hex(std::string_view hex) {
-  std::string out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    out.push_back(static_cast<char>(
-        std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  }
-  return out;
-}
 
 // All written by TensorFlow 2.21.
 const std::string& tf_example() {

@@ -14,7 +14,7 @@ using simdjson::ondemand::json_type;
 using simdjson::ondemand::object;
 using simdjson::ondemand::value;
 
-struct Column {
+struct JsonColumn {
   std::vector<std::int64_t> ints;
   std::vector<double> doubles;
   std::vector<float> floats;
@@ -49,7 +49,7 @@ struct Column {
   }
 };
 
-bool append(value v, DType dtype, Column& to) {
+bool append(value v, DType dtype, JsonColumn& to) {
   switch (dtype) {
     case DType::kInt64: {
       std::int64_t i = 0;
@@ -83,7 +83,7 @@ bool append(value v, DType dtype, Column& to) {
   }
 }
 
-void append_default(const JsonField& field, Column& to) {
+void append_default(const JsonField& field, JsonColumn& to) {
   const Tensor& d = field.default_value;
   switch (field.dtype) {
     case DType::kInt64: to.ints.push_back(d.value<std::int64_t>()); break;
@@ -107,7 +107,7 @@ Status malformed(simdjson::error_code code) {
 
 /// Adds the value of `field` at `path` under `root`.
 Status add_field(object& root, const JsonField& field,
-                 const std::vector<std::string>& path, Column& to) {
+                 const std::vector<std::string>& path, JsonColumn& to) {
   value v;
   simdjson::error_code code =
       root.find_field_unordered(path[0]).get(v);
@@ -153,7 +153,7 @@ Status add_field(object& root, const JsonField& field,
   return absl::OkStatus();
 }
 
-StatusOr<Tensor> finish(const Column& from, DType dtype) {
+StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
   const std::int64_t n = from.size(dtype);
   const auto rows = static_cast<std::size_t>(n);
   if (dtype == DType::kString) {
@@ -238,7 +238,7 @@ Status JsonParser::parse(
     std::span<const std::int64_t> skip, std::vector<Values>& out,
     std::vector<std::pair<std::int64_t, Status>>& failed) const {
   thread_local simdjson::ondemand::parser parser;
-  std::vector<Column> columns(fields_.size());
+  std::vector<JsonColumn> columns(fields_.size());
   std::string padded;
   std::size_t skipped = 0;
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -267,7 +267,7 @@ Status JsonParser::parse(
     }
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       const JsonField& field = fields_[f];
-      Column& c = columns[f];
+      JsonColumn& c = columns[f];
       if (left_out || !status.ok()) {
         const auto rows = static_cast<std::int64_t>(row);
         c.resize(field.dtype, field.list ? c.splits.back() : rows);

@@ -1,4 +1,5 @@
 #include "penstock/formats/tfrecord.h"
+#include "tests/support/hex.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,14 +7,7 @@
 namespace penstock::tfrecord {
 namespace {
 
-std::string from_hex(std::string_view hex) {
-  std::string out;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    out.push_back(static_cast<char>(
-        std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  }
-  return out;
-}
+using testing::from_hex;
 
 // Written by TensorFlow 2.21 (tf.io.TFRecordWriter).
 TEST(TFRecordFraming, WritesTheBytesThatTensorFlowWrites) {

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using Bytes = std::vector<std::uint8_t>;
 
 // Computed by TensorFlow 2.21 from this picture.
-Tensor sample() {
+Tensor color_sample() {
   return Tensor::from(Bytes{10, 200, 30, 250, 5, 128, 77, 77, 77, 0, 255, 254})
       .reshaped(Shape{2, 2, 3});
 }
@@ -43,25 +43,25 @@ std::string message(const StatusOr<Tensor>& result) {
 }
 
 TEST(Color, AdjustsBytesAsTensorFlowDoes) {
-  expect_bytes(adjust_brightness(sample(), 0.1F),
+  expect_bytes(adjust_brightness(color_sample(), 0.1F),
                {35, 225, 55, 255, 30, 153, 102, 102, 102, 25, 255, 255});
-  expect_bytes(adjust_contrast(sample(), 1.5F),
+  expect_bytes(adjust_contrast(color_sample(), 1.5F),
                {0, 233, 0, 255, 0, 131, 73, 48, 54, 0, 255, 255});
-  expect_bytes(adjust_saturation(sample(), 0.5F),
+  expect_bytes(adjust_saturation(color_sample(), 0.5F),
                {105, 200, 115, 250, 127, 189, 77, 77, 77, 127, 255, 254});
-  expect_bytes(adjust_saturation(sample(), 3),
+  expect_bytes(adjust_saturation(color_sample(), 3),
                {0, 200, 21, 250, 0, 125, 77, 77, 77, 0, 255, 254});
-  expect_bytes(adjust_hue(sample(), 0.2F),
+  expect_bytes(adjust_hue(color_sample(), 0.2F),
                {10, 142, 200, 250, 176, 5, 77, 77, 77, 50, 0, 255});
-  expect_bytes(adjust_hue(sample(), -0.4F),
+  expect_bytes(adjust_hue(color_sample(), -0.4F),
                {200, 10, 66, 5, 226, 250, 77, 77, 77, 255, 152, 0});
-  expect_bytes(adjust_gamma(sample(), 0.5F, 1.1F),
+  expect_bytes(adjust_gamma(color_sample(), 0.5F, 1.1F),
                {55, 248, 96, 255, 39, 199, 154, 154, 154, 0, 255, 255});
-  expect_bytes(rgb_to_grayscale(sample()), {124, 92, 77, 178});
+  expect_bytes(rgb_to_grayscale(color_sample()), {124, 92, 77, 178});
 }
 
 TEST(Color, ConvertsSpacesAsTensorFlowDoes) {
-  const Tensor floats = convert_image_dtype(sample(), DType::kFloat32).value();
+  const Tensor floats = convert_image_dtype(color_sample(), DType::kFloat32).value();
   expect_floats(rgb_to_hsv(floats),
                 {0.350877F, 0.95F, 0.784314F, 0.916327F, 0.98F, 0.980392F, 0, 0,
                  0.301961F, 0.499346F, 1, 1});
@@ -75,7 +75,7 @@ TEST(Color, ConvertsSpacesAsTensorFlowDoes) {
   };
   close(hsv_to_rgb(rgb_to_hsv(floats).value()).value());
   close(yuv_to_rgb(rgb_to_yuv(floats).value()).value());
-  EXPECT_THAT(message(rgb_to_hsv(sample())),
+  EXPECT_THAT(message(rgb_to_hsv(color_sample())),
               HasSubstr("rgb_to_hsv: image must be float16 or float32, got "
                         "uint8"));
 }
@@ -85,9 +85,9 @@ TEST(Color, StandardizesEachPicture) {
                                        1.4093882F,   -1.1218283F,  0.14894572F,
                                        -0.37796062F, -0.37796062F, -0.37796062F,
                                        -1.1734859F,  1.4610457F,   1.4507142F};
-  expect_floats(per_image_standardization(sample()), expected);
+  expect_floats(per_image_standardization(color_sample()), expected);
   std::vector<float> values;
-  const Tensor bytes = sample();
+  const Tensor bytes = color_sample();
   for (const std::uint8_t v : bytes.as<std::uint8_t>()) {
     values.push_back(static_cast<float>(v));
   }
@@ -135,34 +135,34 @@ TEST(Color, KeepsTheDtypeOfWideAndFloatPictures) {
 TEST(Normalize, SubtractsAndDividesPerChannel) {
   const std::vector<float> mean = {1, 2, 3};
   const std::vector<float> deviation = {2, 4, 8};
-  const Tensor result = normalize(sample(), mean, deviation).value();
+  const Tensor result = normalize(color_sample(), mean, deviation).value();
   for (std::size_t i = 0; i < 12; ++i) {
     EXPECT_FLOAT_EQ(
         result.as<float>()[i],
-        (static_cast<float>(sample().as<std::uint8_t>()[i]) - mean[i % 3]) /
+        (static_cast<float>(color_sample().as<std::uint8_t>()[i]) - mean[i % 3]) /
             deviation[i % 3]);
   }
   const std::vector<float> one = {5};
-  EXPECT_FLOAT_EQ(normalize(sample(), one, one)->as<float>()[1], 39);
+  EXPECT_FLOAT_EQ(normalize(color_sample(), one, one)->as<float>()[1], 39);
 }
 
 TEST(Color, RefusesBadArguments) {
   const Tensor grey = noise(Shape{4, 4, 1});
-  EXPECT_THAT(message(adjust_hue(sample(), 1.5F)),
+  EXPECT_THAT(message(adjust_hue(color_sample(), 1.5F)),
               HasSubstr("adjust_hue: delta must be in [-1, 1], got 1.5"));
-  EXPECT_THAT(message(adjust_saturation(sample(), -1)),
+  EXPECT_THAT(message(adjust_saturation(color_sample(), -1)),
               HasSubstr("factor must be >= 0, got -1"));
   EXPECT_THAT(message(adjust_saturation(grey, 1)),
               HasSubstr("must have 3 channels, got (4, 4, 1)"));
   EXPECT_FALSE(adjust_gamma(grey, -1).ok());
   EXPECT_FALSE(adjust_brightness(grey, std::nanf("")).ok());
-  EXPECT_FALSE(grayscale_to_rgb(sample()).ok());
+  EXPECT_FALSE(grayscale_to_rgb(color_sample()).ok());
   EXPECT_EQ(grayscale_to_rgb(grey)->shape(), (Shape{4, 4, 3}));
   const std::vector<float> two = {1, 2};
   const std::vector<float> zero = {0};
-  EXPECT_THAT(message(normalize(sample(), two, two)),
+  EXPECT_THAT(message(normalize(color_sample(), two, two)),
               HasSubstr("normalize: mean must have 1 or 3 values, got 2"));
-  EXPECT_THAT(message(normalize(sample(), zero, zero)),
+  EXPECT_THAT(message(normalize(color_sample(), zero, zero)),
               HasSubstr("std must be > 0, got 0"));
 }
 

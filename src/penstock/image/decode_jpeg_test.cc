@@ -47,7 +47,7 @@ Tensor window_of(const Tensor& image, const Window& w) {
                       Shape{w.height, w.width, channels});
 }
 
-std::string message(const StatusOr<Tensor>& result) {
+std::string jpeg_refusal(const StatusOr<Tensor>& result) {
   return result.ok() ? "ok" : std::string(to_std(result.status().message()));
 }
 
@@ -88,7 +88,7 @@ TEST(DecodeJpeg, GivesTheChannelsAskedFor) {
   EXPECT_EQ(decode_jpeg(flat)->shape(), (Shape{20, 30, 1}));
   const Tensor spread = decode_jpeg(flat, {.channels = 3}).value();
   EXPECT_EQ(spread.as<std::uint8_t>()[0], spread.as<std::uint8_t>()[2]);
-  EXPECT_THAT(message(decode_jpeg(flat, {.channels = 2})),
+  EXPECT_THAT(jpeg_refusal(decode_jpeg(flat, {.channels = 2})),
               HasSubstr("decode_jpeg: channels must be 0, 1, 3 or 4, got 2"));
 }
 
@@ -97,7 +97,7 @@ TEST(DecodeJpeg, ScalesByTheRatio) {
   EXPECT_EQ(decode_jpeg(file, {.ratio = 2})->shape(), (Shape{19, 27, 3}));
   EXPECT_EQ(decode_jpeg(file, {.ratio = 4})->shape(), (Shape{10, 14, 3}));
   EXPECT_EQ(decode_jpeg(file, {.ratio = 8})->shape(), (Shape{5, 7, 3}));
-  EXPECT_THAT(message(decode_jpeg(file, {.ratio = 3})),
+  EXPECT_THAT(jpeg_refusal(decode_jpeg(file, {.ratio = 3})),
               HasSubstr("ratio must be 1, 2, 4 or 8, got 3"));
 }
 
@@ -241,7 +241,7 @@ TEST(DecodeAndCropJpeg, RefusesAWindowOutside) {
   for (const Window& window :
        {Window{0, 0, 21, 30}, Window{0, 0, 0, 5}, Window{-1, 0, 5, 5},
         Window{0, 26, 5, 5}, Window{kHuge, 0, kHuge, 5}, Window{0, 0, 5, -5}}) {
-    EXPECT_THAT(message(decode_and_crop_jpeg(file, window)),
+    EXPECT_THAT(jpeg_refusal(decode_and_crop_jpeg(file, window)),
                 HasSubstr("is not inside the picture of 20 x 30"));
   }
 }
@@ -256,9 +256,9 @@ TEST(ExtractJpegShape, ReadsOnlyTheHeader) {
 }
 
 TEST(DecodeJpeg, SaysWhatIsWrongWithOtherData) {
-  EXPECT_THAT(message(decode_jpeg("")), HasSubstr("not a JPEG: no data"));
-  EXPECT_THAT(message(decode_jpeg("hello")), HasSubstr("FF D8 FF"));
-  EXPECT_THAT(message(decode_jpeg("GIF89a...")), HasSubstr("data are GIF"));
+  EXPECT_THAT(jpeg_refusal(decode_jpeg("")), HasSubstr("not a JPEG: no data"));
+  EXPECT_THAT(jpeg_refusal(decode_jpeg("hello")), HasSubstr("FF D8 FF"));
+  EXPECT_THAT(jpeg_refusal(decode_jpeg("GIF89a...")), HasSubstr("data are GIF"));
 }
 
 TEST(DecodeJpeg, CutAnywhereIsAnErrorThatSaysSo) {
@@ -275,10 +275,10 @@ TEST(DecodeJpeg, CutAnywhereIsAnErrorThatSaysSo) {
         ASSERT_FALSE(result.ok()) << n;
       }
       if (!result.ok()) {
-        ASSERT_THAT(message(result), HasSubstr("decode_jpeg:"));
+        ASSERT_THAT(jpeg_refusal(result), HasSubstr("decode_jpeg:"));
       }
     }
-    EXPECT_THAT(message(decode_jpeg(file.substr(0, file.size() - 40))),
+    EXPECT_THAT(jpeg_refusal(decode_jpeg(file.substr(0, file.size() - 40))),
                 HasSubstr("the data end early"));
   }
 }
@@ -306,7 +306,7 @@ TEST(DecodeJpeg, RefusesAPictureBeyondTheLimitBeforeItAllocates) {
   for (std::size_t i = 5; i < 9; ++i) file[frame + i] = '\xFA';
   const auto result = decode_jpeg(file);
   EXPECT_EQ(result.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(message(result), HasSubstr("64250 x 64250 pixels"));
+  EXPECT_THAT(jpeg_refusal(result), HasSubstr("64250 x 64250 pixels"));
 }
 
 TEST(DecodeJpeg, SurvivesFlippedBitsAndWorksAfterwards) {
@@ -317,7 +317,7 @@ TEST(DecodeJpeg, SurvivesFlippedBitsAndWorksAfterwards) {
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
     const auto result = decode_jpeg(damaged, {.max_pixels = 1 << 20});
     if (!result.ok()) {
-      ASSERT_THAT(message(result), HasSubstr("decode_jpeg:"));
+      ASSERT_THAT(jpeg_refusal(result), HasSubstr("decode_jpeg:"));
     }
   }
   EXPECT_EQ(decode_jpeg(file).value(), whole);
@@ -330,7 +330,7 @@ TEST(DecodeJpeg, StrictRefusesDamageThatLibjpegMends) {
   }
   file.insert(file.size() / 2 + 8, std::string("\xFF\xD3", 2));
   EXPECT_TRUE(decode_jpeg(file).ok());
-  EXPECT_THAT(message(decode_jpeg(file, {.strict = true})),
+  EXPECT_THAT(jpeg_refusal(decode_jpeg(file, {.strict = true})),
               HasSubstr("near byte"));
 }
 

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-std::string message(const StatusOr<Tensor>& result) {
+std::string refusal(const StatusOr<Tensor>& result) {
   return result.ok() ? "ok" : std::string(to_std(result.status().message()));
 }
 
@@ -39,7 +39,7 @@ void expect_safe(const std::string& file, const std::string& name,
       ASSERT_FALSE(result.ok()) << name << " " << n;
     }
     if (!result.ok()) {
-      ASSERT_THAT(message(result), HasSubstr(name + ":"));
+      ASSERT_THAT(refusal(result), HasSubstr(name + ":"));
     }
   }
   for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
@@ -47,7 +47,7 @@ void expect_safe(const std::string& file, const std::string& name,
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
     const auto result = decode(damaged);
     if (!result.ok()) {
-      ASSERT_THAT(message(result), HasSubstr(name + ":"));
+      ASSERT_THAT(refusal(result), HasSubstr(name + ":"));
     }
   }
 }
@@ -135,9 +135,9 @@ TEST(DecodePng, AddsAndDropsChannels) {
               ElementsAre(99, 99, 99, 255));
   EXPECT_THAT(decode_png(grey, {.channels = 2})->as<std::uint8_t>(),
               ElementsAre(99, 255));
-  EXPECT_THAT(message(decode_png(grey, {.channels = 5})),
+  EXPECT_THAT(refusal(decode_png(grey, {.channels = 5})),
               HasSubstr("decode_png: channels must be 0 to 4, got 5"));
-  EXPECT_THAT(message(decode_png(grey, {.dtype = DType::kFloat32})),
+  EXPECT_THAT(refusal(decode_png(grey, {.dtype = DType::kFloat32})),
               HasSubstr("dtype must be uint8 or uint16, got float32"));
 }
 
@@ -173,9 +173,9 @@ TEST(DecodePng, IsSafeOnDamagedFiles) {
   }
   PngFile bomb = random_png(2, 8, false);
   std::string file = bomb.encode();
-  EXPECT_THAT(message(decode_png(file, {.max_pixels = 100})),
+  EXPECT_THAT(refusal(decode_png(file, {.max_pixels = 100})),
               HasSubstr("11 x 13 pixels, more than max_pixels = 100"));
-  EXPECT_THAT(message(decode_png("")), HasSubstr("not a PNG: no data"));
+  EXPECT_THAT(refusal(decode_png("")), HasSubstr("not a PNG: no data"));
 }
 
 TEST(EncodePng, RoundTripsEveryChannelCount) {
@@ -225,7 +225,7 @@ TEST(DecodeWebp, RoundTripsLosslessly) {
   }
   const Tensor photo = picture(40, 40, 3);
   EXPECT_EQ(decode_webp(encode_webp(photo).value())->shape(), photo.shape());
-  EXPECT_THAT(message(decode_webp("RIFFxxxxWEBP")), HasSubstr("WebP"));
+  EXPECT_THAT(refusal(decode_webp("RIFFxxxxWEBP")), HasSubstr("WebP"));
 }
 
 std::string bmp(std::int32_t height, std::int32_t width, std::uint32_t bits,
@@ -288,7 +288,7 @@ TEST(DecodeBmp, IsSafeOnDamagedFiles) {
       0);
   EXPECT_EQ(decode_bmp(bmp(1 << 20, 1 << 20, 24, "", "")).status().code(),
             StatusCode::kResourceExhausted);
-  EXPECT_THAT(message(decode_bmp(bmp(5, 5, 7, "", ""))),
+  EXPECT_THAT(refusal(decode_bmp(bmp(5, 5, 7, "", ""))),
               HasSubstr("7 bits per pixel"));
 }
 
@@ -343,7 +343,7 @@ TEST(DecodeGif, IsSafeOnDamagedFiles) {
         return decode_gif(data, {.max_pixels = 1 << 16});
       },
       0);
-  EXPECT_THAT(message(decode_gif(file, {.max_pixels = 13})),
+  EXPECT_THAT(refusal(decode_gif(file, {.max_pixels = 13})),
               HasSubstr("2 frames of 3 x 4 pixels"));
 }
 
@@ -365,7 +365,7 @@ TEST(DecodeImage, TellsTheFormatByContent) {
   EXPECT_FALSE(decode_image(gif, {.channels = 4}).ok());
   EXPECT_EQ(decode_image(bmp(1, 1, 32, "", "\1\2\3\4"))->shape(),
             (Shape{1, 1, 4}));
-  EXPECT_THAT(message(decode_image("text")),
+  EXPECT_THAT(refusal(decode_image("text")),
               HasSubstr("no JPEG, PNG, GIF, BMP or WebP"));
   EXPECT_FALSE(decode_image("").ok());
 }

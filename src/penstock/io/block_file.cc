@@ -189,7 +189,7 @@ class DataReader {
 // --- blocks ---------------------------------------------------------------
 
 Status check_ragged_rows(const Block& block) {
-  if (block.structure() == nullptr || !has_ragged(block.structure())) {
+  if (block.structure() == nullptr || !block.structure()->has_ragged()) {
     return absl::OkStatus();
   }
   for (const RaggedComponent& c : ragged_components(block.structure())) {

@@ -65,14 +65,6 @@ std::vector<RaggedComponent> ragged_components(const Structure* s) {
   return out;
 }
 
-bool has_ragged(const Structure* s) {
-  if (s->kind() == Kind::kRagged) return true;
-  for (const Structure* child : s->children()) {
-    if (has_ragged(child)) return true;
-  }
-  return false;
-}
-
 const Structure* with_ragged_ranks(const Structure* s,
                                    std::span<const int> ranks) {
   std::size_t at = 0;

@@ -28,7 +28,6 @@ struct RaggedComponent {
 
 /// The leaves and ragged values of `s`, in order.
 std::vector<RaggedComponent> ragged_components(const Structure* s);
-bool has_ragged(const Structure* s);
 /// `s` with component i ragged of rank ranks[i] (0: a leaf).
 const Structure* with_ragged_ranks(const Structure* s,
                                    std::span<const int> ranks);

@@ -79,7 +79,7 @@ TEST(Ragged, ComponentsAreFoundThroughNesting) {
   EXPECT_EQ(components[1].first_leaf, 1u);
   EXPECT_EQ(components[1].ragged_rank, 2);
   EXPECT_EQ(components[2].first_leaf, 4u);
-  EXPECT_TRUE(has_ragged(s));
+  EXPECT_TRUE(s->has_ragged());
   const std::vector<int> ranks = {1, 3, 0};
   EXPECT_EQ(with_ragged_ranks(s, ranks),
             Structure::tuple({Structure::ragged(1), Structure::absent(),

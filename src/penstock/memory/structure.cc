@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -119,6 +120,12 @@ const Structure* Structure::ragged(int ragged_rank) {
 
 const Structure* Structure::leaves(std::size_t n) {
   return tuple(std::vector<const Structure*>(n, leaf()));
+}
+
+bool Structure::has_ragged() const {
+  return kind_ == Kind::kRagged ||
+         std::any_of(children_.begin(), children_.end(),
+                     [](const Structure* child) { return child->has_ragged(); });
 }
 
 std::size_t Structure::find(std::string_view key) const {

@@ -37,6 +37,8 @@ class Structure {
   std::span<const Structure* const> children() const { return children_; }
   std::span<const std::string> keys() const { return keys_; }
   int ragged_rank() const { return ragged_rank_; }
+  /// Whether a ragged value is anywhere in it.
+  bool has_ragged() const;
   /// Distinguishes types of equal shape (a named tuple's class); may be empty.
   const std::string& tag() const { return tag_; }
   /// First leaf of child `i`.

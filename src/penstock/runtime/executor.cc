@@ -46,6 +46,9 @@ constexpr std::int64_t kTickNs = 2'000'000;
 constexpr int kTicksPerBudget = 500;
 constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
+// Calls that are shorter are judged together, by the CPU time of a thread that
+// was found in calls of one stage at so many ticks in a row.
+constexpr int kShortCallTicks = 10;
 constexpr double kBlockedCpuShare = 0.2;
 constexpr std::int64_t kSpareIdleNs = 500'000'000;
 
@@ -74,6 +77,13 @@ struct WorkerThread {
   std::int64_t seen_at = 0;  // 0: not looked at yet
   std::int64_t seen_cpu = 0;
   std::int64_t seen_delay = 0;
+  struct {
+    Stage* stage = nullptr;
+    int ticks = 0;  // at which it was in one of the stage's calls
+    std::int64_t since = 0;
+    std::int64_t cpu = 0;
+    std::int64_t delay = 0;
+  } short_calls;
   clockid_t cpu_clock{};
   pid_t tid = 0;
   bool base = false;
@@ -408,11 +418,31 @@ class Executor final : public Scheduler {
     kick();
   }
 
+  // The share of a core that calls of one stage took in this thread while it
+  // did nothing else; 1 while that is not known.
+  static double short_call_share(WorkerThread& w, std::int64_t now) {
+    auto& calls = w.short_calls;
+    if (calls.ticks == 0 || calls.stage != w.stage) {
+      calls = {w.stage, 1, now, cpu_time(w.cpu_clock),
+               look_at_thread(w.tid).run_delay_ns};
+      return 1;
+    }
+    if (++calls.ticks < kShortCallTicks) return 1;
+    calls.ticks = 0;
+    const auto used = static_cast<double>(cpu_time(w.cpu_clock) - calls.cpu);
+    // Waiting for a core is no part of it; it is counted when it is over.
+    const ThreadSight sight = look_at_thread(w.tid);
+    const auto wall = static_cast<double>(
+        now - calls.since - (sight.run_delay_ns - calls.delay));
+    return wall > 0 && !sight.runnable ? used / wall : 1;
+  }
+
   void tick() {
     if (++ticks_ % kTicksPerBudget == 0) follow_budget();
     struct Blocked {
       std::shared_ptr<Run> run;
       int calls = 0;
+      double short_call_share = 0;  // of the CPU; 0: they are long
     };
     std::map<Stage*, Blocked> blocked;
     std::vector<std::shared_ptr<Run>> detached;
@@ -424,13 +454,21 @@ class Executor final : public Scheduler {
         std::lock_guard call(w->call_mutex);
         if (w->state != kInCall && w->state != kTokenless &&
             w->state != kDetached) {
+          w->short_calls.ticks = 0;
           continue;
         }
         if (w->works_elsewhere.load(std::memory_order_relaxed)) {
           w->seen_call = 0;
+          w->short_calls.ticks = 0;
           continue;
         }
         const bool known = w->stage->blocking.load(std::memory_order_relaxed);
+        if (const double share = known ? 1 : short_call_share(*w, now);
+            share < kBlockedCpuShare) {
+          Blocked& b = blocked[w->stage];
+          if (!b.run) b.run = w->run->shared_from_this();
+          b.short_call_share = std::max(share, 1e-3);
+        }
         if (w->seen_call != w->call) {
           w->seen_call = w->call;
           w->first_seen = now;
@@ -465,7 +503,15 @@ class Executor final : public Scheduler {
     for (const auto& run : detached) run->adjust_cpu(-1);
     for (int i = 0; i < freed; ++i) give_token();
     for (auto& [stage, b] : blocked) {
-      b.run->mark_blocking(stage, b.calls);
+      if (b.calls == 0) {
+        // As many as would fill the cores, within what tuning can take back.
+        constexpr double kMaxFirstWidth = 16;
+        b.run->mark_waiting(
+            stage, static_cast<int>(std::min(
+                       kMaxFirstWidth, cpu_budget() / b.short_call_share)));
+      } else {
+        b.run->mark_blocking(stage, b.calls);
+      }
       grow_elastic(*b.run);
     }
     // Held by name: a loop over *runs() would let the list go at once.

@@ -151,6 +151,7 @@ class SegmentPipe final : public Pipe {
   double tuned_rate = 0;
   int tuned_direction = 1;
   void grow_width(int blocked_calls);
+  void start_width(int calls);
   void tune(std::int64_t now);
 
   std::string label() const;

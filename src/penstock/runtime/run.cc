@@ -307,13 +307,26 @@ std::vector<std::string> Run::running_stages() {
 }
 
 void Run::mark_blocking(Stage* stage, int blocked_calls) {
+  for_segments_of(stage, [&](SegmentPipe& segment) {
+    segment.grow_width(blocked_calls);
+  });
+}
+
+void Run::mark_waiting(Stage* stage, int width) {
+  for_segments_of(stage,
+                  [&](SegmentPipe& segment) { segment.start_width(width); });
+}
+
+// Marks `stage` as blocking and visits the segments that its calls are part of.
+void Run::for_segments_of(Stage* stage,
+                          const std::function<void(SegmentPipe&)>& visit) {
   std::lock_guard lock(mutex_);
   stage->blocking.store(true, std::memory_order_relaxed);
   if (root_ == nullptr) return;
   root_->for_each_segment([&](SegmentPipe& segment) {
     bool mine = segment.chain && segment.chain->base_stage == stage;
     for (const auto& link : segment.links) mine |= link.stage == stage;
-    if (mine) segment.grow_width(blocked_calls);
+    if (mine) visit(segment);
   });
 }
 

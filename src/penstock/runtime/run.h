@@ -181,6 +181,8 @@ class Run : public std::enable_shared_from_this<Run> {
   // --- monitor ----------------------------------------------------------
   /// A call of `stage` was seen to block.
   void mark_blocking(Stage* stage, int blocked_calls);
+  /// Its calls are short but mostly wait: `width` of them are to run at once.
+  void mark_waiting(Stage* stage, int width);
   /// Every tick: follows the measured rate of blocking stages.
   void tune(std::int64_t now);
 
@@ -214,6 +216,8 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   explicit Run(RunConfig config);
   bool find_work(ClaimKind kind, Work& work);
+  void for_segments_of(Stage* stage,
+                       const std::function<void(SegmentPipe&)>& visit);
   bool fetch_ready() const;
   /// While all cores work for this run, a consumer that was just woken is left
   /// asleep for a moment: each waking takes a worker's core for some 20 us.

@@ -29,6 +29,16 @@ void SegmentPipe::grow_width(int blocked_calls) {
   width = std::min(width, limit);
 }
 
+void SegmentPipe::start_width(int calls) {
+  if (blocking) return;
+  blocking = true;
+  const int limit = cap > 0 ? cap : kMaxWidth;
+  width = run_.config().autotune ? calls : active;
+  width = std::min(std::max(2, width), limit);
+  run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
+           "its calls wait for more than 80 % of their time");
+}
+
 void SegmentPipe::tune(std::int64_t now) {
   if (!blocking || !run_.config().autotune) return;
   constexpr std::int64_t kPeriodNs = 200'000'000;

@@ -14,7 +14,7 @@ constexpr std::int64_t kUserStepsNs = 50'000;
 constexpr std::size_t kInboxItems = 32;
 // User code of unknown cost: from one row up, while a claim stays this short.
 constexpr std::int64_t kUserClaimNs = 100'000;
-constexpr std::int64_t kSampleEvery = 64;
+constexpr std::int64_t kSampleSteps = 64;
 constexpr std::int64_t kLongClaimNs = 1'000'000;
 constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
 
@@ -397,7 +397,7 @@ void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
 void SequencerPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
   // CPU time is measured for long claims and for some of the others.
-  work.sample = claims_++ % kSampleEvery == 0 || long_claims_;
+  work.sample = claims_++ % kSampleSteps == 0 || long_claims_;
   const std::int64_t cpu_start = work.sample ? clock.thread_cpu() : 0;
   WorkCounters& counters = work_counters();
   counters = {};

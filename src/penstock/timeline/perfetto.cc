@@ -131,9 +131,9 @@ void nest(std::vector<Slice>& slices) {
   }
 }
 
-class Encoder {
+class TimelineEncoder {
  public:
-  explicit Encoder(std::span<const TimelinePart> parts) : parts_(parts) {}
+  explicit TimelineEncoder(std::span<const TimelinePart> parts) : parts_(parts) {}
 
   std::string encode() {
     find_flows();
@@ -459,7 +459,7 @@ class Encoder {
 }  // namespace
 
 std::string encode_perfetto(std::span<const TimelinePart> parts) {
-  return Encoder(parts).encode();
+  return TimelineEncoder(parts).encode();
 }
 
 }  // namespace penstock

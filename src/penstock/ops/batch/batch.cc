@@ -141,7 +141,7 @@ class Batch final : public GroupingOp {
   Status apply(Block& block, CallContext& context) const override {
     const bool whole = block.size() % size_ == 0;
     bool packed = whole && block.errors().empty() && !block.mixed() &&
-                  !block.columns().empty() && !has_ragged(block.structure());
+                  !block.columns().empty() && !block.structure()->has_ragged();
     for (const Column& column : block.columns()) packed &= column.packed();
     if (!packed) {
       return combine_groups(

@@ -3,7 +3,7 @@
 namespace penstock::testing {
 namespace {
 
-Dataset growing(std::int64_t n) {
+Dataset growing_sequence(std::int64_t n) {
   return Dataset::range(n).map([](std::int64_t x) {
     return std::vector<std::int64_t>(static_cast<std::size_t>(x % 5), x);
   });
@@ -17,7 +17,7 @@ PENSTOCK_EXAMPLES(
     {
         {"short and long ones",
          [] {
-           return growing(6).bucket_by_sequence_length(length, {3}, {2, 2});
+           return growing_sequence(6).bucket_by_sequence_length(length, {3}, {2, 2});
          },
          [] {
            return std::vector<Element>{
@@ -29,7 +29,7 @@ PENSTOCK_EXAMPLES(
          }},
         {"padded to the boundary, behind a filter",
          [] {
-           return growing(30)
+           return growing_sequence(30)
                .filter([](std::span<const std::int64_t> x) {
                  return x.size() != 2;
                })
@@ -38,12 +38,12 @@ PENSTOCK_EXAMPLES(
          }},
         {"too long for the last boundary",
          [] {
-           return growing(15).bucket_by_sequence_length(
+           return growing_sequence(15).bucket_by_sequence_length(
                length, {2, 4}, {3, 2, 1}, {.pad_to_bucket_boundary = true});
          }},
         {"without padding, remainder dropped",
          [] {
-           return growing(20).bucket_by_sequence_length(
+           return growing_sequence(20).bucket_by_sequence_length(
                length, {1, 2, 3, 4}, {2, 2, 3, 3, 3},
                {.no_padding = true, .drop_remainder = true});
          }},

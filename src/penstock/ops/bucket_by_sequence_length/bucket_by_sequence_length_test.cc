@@ -4,28 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::build_error;
+using testing::growing;
 
 // Element x is x times x.
-Dataset growing(std::int64_t n) {
-  return Dataset::range(n).map([](std::int64_t x) {
-    return std::vector<std::int64_t>(static_cast<std::size_t>(x), x);
-  });
-}
 std::int64_t length(std::span<const std::int64_t> x) {
   return static_cast<std::int64_t>(x.size());
-}
-std::string message(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 std::vector<Shape> shapes(const Dataset& ds) {
   std::vector<Shape> out;
@@ -89,25 +79,25 @@ TEST(BucketBySequenceLength, DropsRemaindersAndNeedsNoPadding) {
 
 TEST(BucketBySequenceLength, RefusesBadArguments) {
   const auto ds = growing(3);
-  EXPECT_THAT(message([&] { ds.bucket_by_sequence_length(length, {}, {1}); }),
+  EXPECT_THAT(build_error([&] { ds.bucket_by_sequence_length(length, {}, {1}); }),
               HasSubstr("bucket_by_sequence_length: boundaries must not be "
                         "empty"));
   EXPECT_THAT(
-      message([&] { ds.bucket_by_sequence_length(length, {3, 2}, {1, 1, 1}); }),
+      build_error([&] { ds.bucket_by_sequence_length(length, {3, 2}, {1, 1, 1}); }),
       HasSubstr("boundaries must be >= 1 and rising, got 2 at 1"));
   EXPECT_THAT(
-      message([&] { ds.bucket_by_sequence_length(length, {3}, {1}); }),
+      build_error([&] { ds.bucket_by_sequence_length(length, {3}, {1}); }),
       HasSubstr("one value more than boundaries (2), got 1"));
   EXPECT_THAT(
-      message([&] { ds.bucket_by_sequence_length(length, {3}, {1, 0}); }),
+      build_error([&] { ds.bucket_by_sequence_length(length, {3}, {1, 0}); }),
       HasSubstr("batch_sizes must be >= 1, got 0"));
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 ds.bucket_by_sequence_length(
                     length, {3}, {1, 1},
                     {.pad_to_bucket_boundary = true, .no_padding = true});
               }),
               HasSubstr("exclude each other"));
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 ds.bucket_by_sequence_length(
                     [](std::span<const std::int64_t>) { return 0.5f; }, {3},
                     {1, 1});

@@ -4,26 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::counted;
+using testing::values;
 using I64 = std::int64_t;
-
-std::vector<I64> ints(const Dataset& ds) {
-  std::vector<I64> out;
-  for (const Element& e : ds.to_list()) out.push_back(e[0].value<I64>());
-  return out;
-}
-
-// x * 10, counting its calls.
-Dataset counted(std::atomic<int>& calls, I64 n = 20) {
-  return Dataset::range(n).map([&calls](I64 x) {
-    ++calls;
-    return x * 10;
-  });
-}
 
 Dataset random_bits(I64 n) {
   return Dataset::range(n).map([](I64, RandomStream& random) {
@@ -34,15 +23,15 @@ Dataset random_bits(I64 n) {
 TEST(Cache, SecondIterationCallsNothing) {
   std::atomic<int> calls{0};
   const Dataset ds = counted(calls).cache();
-  const auto first = ints(ds);
+  const auto first = values(ds);
   EXPECT_EQ(calls, 20);
-  EXPECT_EQ(ints(ds), first);
+  EXPECT_EQ(values(ds), first);
   EXPECT_EQ(calls, 20);
 }
 
 TEST(Cache, RepetitionsReplay) {
   std::atomic<int> calls{0};
-  EXPECT_EQ(ints(counted(calls, 5).cache().repeat(3)).size(), 15u);
+  EXPECT_EQ(values(counted(calls, 5).cache().repeat(3)).size(), 15u);
   EXPECT_EQ(calls, 5);
 }
 
@@ -51,7 +40,7 @@ TEST(Cache, BehindAFilterRepetitionsReplay) {
   const Dataset ds = counted(calls, 9)
                          .filter([](I64 x) { return x % 20 == 0; })
                          .cache();
-  EXPECT_EQ(ints(ds.repeat(2)),
+  EXPECT_EQ(values(ds.repeat(2)),
             (std::vector<I64>{0, 20, 40, 60, 80, 0, 20, 40, 60, 80}));
   EXPECT_EQ(calls, 9);
 }
@@ -63,7 +52,7 @@ TEST(Cache, IsCompleteOnceAllElementsWereReadWithoutTheEnd) {
     Iterator it = ds.iterator();
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(it.next().has_value());
   }
-  EXPECT_EQ(ints(ds).size(), 5u);
+  EXPECT_EQ(values(ds).size(), 5u);
   EXPECT_EQ(calls, 5);
 }
 
@@ -77,7 +66,7 @@ TEST(Cache, ADroppedPassLeavesNothingBehind) {
   }
   const int before = calls;
   EXPECT_LT(before, 1000);
-  EXPECT_EQ(ints(ds).size(), 1000u);
+  EXPECT_EQ(values(ds).size(), 1000u);
   EXPECT_EQ(calls, before + 1000);
 }
 
@@ -93,7 +82,7 @@ TEST(Cache, OthersComputeForThemselvesWhileOneFills) {
     EXPECT_EQ((*filling.next())[0].value<I64>(), i * 10);
   }
   EXPECT_EQ(calls, 10);
-  EXPECT_EQ(ints(ds).size(), 5u);
+  EXPECT_EQ(values(ds).size(), 5u);
   EXPECT_EQ(calls, 10);
 }
 
@@ -110,9 +99,9 @@ TEST(Cache, APassWithAnErrorIsNotKept) {
   for (int i = 0; i < 4; ++i) errors += it.try_next().ok() ? 0 : 1;
   EXPECT_EQ(errors, 1);
   EXPECT_FALSE(it.next().has_value());
-  EXPECT_EQ(ints(ds), (std::vector<I64>{0, 1, 2, 3}));
+  EXPECT_EQ(values(ds), (std::vector<I64>{0, 1, 2, 3}));
   EXPECT_EQ(calls, 8);
-  EXPECT_EQ(ints(ds).size(), 4u);
+  EXPECT_EQ(values(ds).size(), 4u);
   EXPECT_EQ(calls, 8);
 }
 
@@ -120,7 +109,7 @@ TEST(Cache, GlobalShuffleBehindItComputesEachElementOnce) {
   std::atomic<int> calls{0};
   const Dataset ds =
       counted(calls, 50).cache().shuffle(kGlobal, 3).repeat(3);
-  auto all = ints(ds);
+  auto all = values(ds);
   EXPECT_EQ(all.size(), 150u);
   EXPECT_EQ(calls, 50);
   std::sort(all.begin(), all.begin() + 50);
@@ -135,19 +124,19 @@ TEST(Cache, RandomAccessGoesThrough) {
   EXPECT_EQ(calls, 1);
   for (I64 i = 0; i < 4; ++i) EXPECT_EQ(ds.at(i)[0].value<I64>(), i * 10);
   EXPECT_EQ(calls, 4);
-  EXPECT_EQ(ints(ds), (std::vector<I64>{0, 10, 20, 30}));
+  EXPECT_EQ(values(ds), (std::vector<I64>{0, 10, 20, 30}));
   EXPECT_EQ(calls, 4);
   EXPECT_EQ(ds.repeat(2).at(5)[0].value<I64>(), 10);
 }
 
 TEST(Cache, FixesTheRandomValuesOfItsFirstIteration) {
   const Dataset ds = random_bits(6).cache().repeat(2);
-  const auto values = ints(ds);
-  EXPECT_EQ(std::vector<I64>(values.begin(), values.begin() + 6),
-            std::vector<I64>(values.begin() + 6, values.end()));
-  EXPECT_EQ(ints(ds), values);
+  const auto all = values(ds);
+  EXPECT_EQ(std::vector<I64>(all.begin(), all.begin() + 6),
+            std::vector<I64>(all.begin() + 6, all.end()));
+  EXPECT_EQ(values(ds), all);
   for (I64 i = 0; i < 12; ++i) {
-    EXPECT_EQ(ds.at(i)[0].value<I64>(), values[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(ds.at(i)[0].value<I64>(), all[static_cast<std::size_t>(i)]);
   }
 }
 
@@ -159,9 +148,9 @@ TEST(Cache, StagesBehindItStillDifferBetweenRepetitions) {
                            return static_cast<I64>(random.next_u64() >> 1);
                          })
                          .repeat(2);
-  const auto values = ints(ds);
-  EXPECT_NE(std::vector<I64>(values.begin(), values.begin() + 6),
-            std::vector<I64>(values.begin() + 6, values.end()));
+  const auto all = values(ds);
+  EXPECT_NE(std::vector<I64>(all.begin(), all.begin() + 6),
+            std::vector<I64>(all.begin() + 6, all.end()));
 }
 
 TEST(Cache, RestoredWithoutTheContentsGivesTheSameValues) {
@@ -170,7 +159,7 @@ TEST(Cache, RestoredWithoutTheContentsGivesTheSameValues) {
     return random_bits(5).cache().repeat(3).with_options({.seed = 11});
   };
   const Dataset ds = make();
-  ints(ds);  // fills in iteration 0
+  values(ds);  // fills in iteration 0
   Iterator it = ds.iterator();
   std::vector<I64> rest;
   std::vector<std::string> states = {it.state_dict()};
@@ -211,7 +200,7 @@ TEST(Cache, BytesAreChargedUntilTheDatasetIsGone) {
   const std::int64_t before = Account::process().used();
   {
     const Dataset ds = Dataset::range(1000).cache();
-    ints(ds);
+    values(ds);
     EXPECT_GE(Account::process().used(), before + 8000);
   }
   EXPECT_EQ(Account::process().used(), before);
@@ -219,18 +208,18 @@ TEST(Cache, BytesAreChargedUntilTheDatasetIsGone) {
 
 TEST(Cache, OfNothingIsNothing) {
   const Dataset ds = Dataset::range(0).cache();
-  EXPECT_TRUE(ints(ds).empty());
-  EXPECT_TRUE(ints(ds).empty());
-  EXPECT_TRUE(ints(ds.repeat()).empty());
+  EXPECT_TRUE(values(ds).empty());
+  EXPECT_TRUE(values(ds).empty());
+  EXPECT_TRUE(values(ds.repeat()).empty());
 }
 
 TEST(Repeat, KeepsTheRandomValuesOfStagesInFrontWhereverItRuns) {
-  const auto values = [](bool indexed) {
+  const auto drawn = [](bool indexed) {
     Dataset ds = random_bits(4);
     if (!indexed) ds = ds.filter([](I64) { return true; });
-    return ints(ds.repeat(2).with_options({.seed = 5}));
+    return values(ds.repeat(2).with_options({.seed = 5}));
   };
-  EXPECT_EQ(values(true), values(false));
+  EXPECT_EQ(drawn(true), drawn(false));
 }
 
 }  // namespace

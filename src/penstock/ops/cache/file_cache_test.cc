@@ -11,26 +11,16 @@
 #include "penstock/io/file.h"
 #include "penstock/penstock.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::fresh_path;
+using testing::counted;
+using testing::values;
 using I64 = std::int64_t;
-
-std::vector<I64> ints(const Dataset& ds) {
-  std::vector<I64> out;
-  for (const Element& e : ds.to_list()) out.push_back(e[0].value<I64>());
-  return out;
-}
-
-Dataset counted(std::atomic<int>& calls, I64 n = 20) {
-  return Dataset::range(n).map([&calls](I64 x) {
-    ++calls;
-    return x * 10;
-  });
-}
 
 std::string slurp(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -44,20 +34,20 @@ TEST(FileCache, LaterIterationsReadTheFile) {
   std::atomic<int> calls{0};
   const std::string path = fresh_path();
   const Dataset ds = counted(calls).cache(path);
-  const auto first = ints(ds);
+  const auto first = values(ds);
   EXPECT_EQ(calls, 20);
   EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
-  EXPECT_EQ(ints(ds), first);
+  EXPECT_EQ(values(ds), first);
   EXPECT_EQ(ds.at(7)[0].value<I64>(), 70);
-  EXPECT_EQ(ints(counted(calls).cache(path)), first);  // another object
+  EXPECT_EQ(values(counted(calls).cache(path)), first);  // another object
   EXPECT_EQ(calls, 20);
 }
 
 TEST(FileCache, ReplaysEvenIfTheInputHasChanged) {
   const std::string path = fresh_path();
-  ints(Dataset::range(5).cache(path));
-  EXPECT_EQ(ints(Dataset::range(100, 103).cache(path)),
+  values(Dataset::range(5).cache(path));
+  EXPECT_EQ(values(Dataset::range(100, 103).cache(path)),
             (std::vector<I64>{0, 1, 2, 3, 4}));
 }
 
@@ -67,7 +57,7 @@ TEST(FileCache, RepetitionsReplayBehindAFilter) {
                          .filter([](I64 x) { return x >= 60; })
                          .cache(fresh_path())
                          .repeat(3);
-  EXPECT_EQ(ints(ds), (std::vector<I64>{60, 70, 80, 60, 70, 80, 60, 70, 80}));
+  EXPECT_EQ(values(ds), (std::vector<I64>{60, 70, 80, 60, 70, 80, 60, 70, 80}));
   EXPECT_EQ(calls, 9);
 }
 
@@ -85,7 +75,7 @@ TEST(FileCache, ASecondWriterIsRefused) {
   }
   while (writer.next()) {
   }
-  EXPECT_EQ(ints(ds).size(), 10u);
+  EXPECT_EQ(values(ds).size(), 10u);
 }
 
 TEST(FileCache, AWriterThatDiedIsForgotten) {
@@ -100,7 +90,7 @@ TEST(FileCache, AWriterThatDiedIsForgotten) {
   int status = 0;
   ::waitpid(child, &status, 0);
   ASSERT_TRUE(std::filesystem::exists(path + ".lock"));
-  EXPECT_EQ(ints(Dataset::range(3).cache(path)).size(), 3u);
+  EXPECT_EQ(values(Dataset::range(3).cache(path)).size(), 3u);
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
@@ -134,7 +124,7 @@ TEST(FileCache, ADamagedFileIsWrittenAnew) {
     // The seed is in the file too.
     return counted(calls, 6).cache(path).with_options({.seed = 1});
   };
-  ints(make());
+  values(make());
   const std::string whole = slurp(path);
   const std::size_t step = 7;  // every byte is tried in the format's own test
   for (std::size_t at = 0; at < whole.size(); at += step) {
@@ -143,7 +133,7 @@ TEST(FileCache, ADamagedFileIsWrittenAnew) {
     for (const std::string& bytes : {flipped, whole.substr(0, at)}) {
       spill(path, bytes);
       calls = 0;
-      ASSERT_EQ(ints(make()), (std::vector<I64>{0, 10, 20, 30, 40, 50}))
+      ASSERT_EQ(values(make()), (std::vector<I64>{0, 10, 20, 30, 40, 50}))
           << at;
       ASSERT_EQ(calls, 6) << at;
       ASSERT_EQ(slurp(path), whole) << at;
@@ -153,7 +143,7 @@ TEST(FileCache, ADamagedFileIsWrittenAnew) {
 
 TEST(FileCache, AFileOfOtherElementsIsRefused) {
   const std::string path = fresh_path();
-  ints(Dataset::range(3).cache(path));
+  values(Dataset::range(3).cache(path));
   const Dataset ds =
       Dataset::range(3).map([](I64) { return 1.5f; }).cache(path);
   Iterator it = ds.iterator();
@@ -209,9 +199,9 @@ TEST(Snapshot, FirstIterationWritesLaterOnesRead) {
   std::atomic<int> calls{0};
   const std::string path = fresh_path();
   const Dataset ds = counted(calls, 5).snapshot(path);
-  const auto first = ints(ds);
-  EXPECT_EQ(ints(ds), first);
-  EXPECT_EQ(ints(counted(calls, 5).snapshot(path)), first);
+  const auto first = values(ds);
+  EXPECT_EQ(values(ds), first);
+  EXPECT_EQ(values(counted(calls, 5).snapshot(path)), first);
   EXPECT_EQ(calls, 5);
 }
 
@@ -219,7 +209,7 @@ TEST(Snapshot, OthersComputeForThemselvesWhileOneWrites) {
   const Dataset ds = Dataset::range(5).snapshot(fresh_path()).prefetch(0);
   Iterator writer = ds.iterator();
   writer.next();
-  EXPECT_EQ(ints(ds), (std::vector<I64>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(values(ds), (std::vector<I64>{0, 1, 2, 3, 4}));
 }
 
 TEST(SaveLoad, LoadNeedsNoSpecAndKnowsTheCardinality) {
@@ -244,7 +234,7 @@ TEST(SaveLoad, ReadsShardsInTurns) {
   Dataset::range(6).save(path, {.shard_func = [](const Element& e) -> I64 {
                                   return e[0].value<I64>() < 4 ? 0 : 1;
                                 }});
-  EXPECT_EQ(ints(Dataset::load(path)), (std::vector<I64>{0, 4, 1, 5, 2, 3}));
+  EXPECT_EQ(values(Dataset::load(path)), (std::vector<I64>{0, 4, 1, 5, 2, 3}));
 }
 
 TEST(SaveLoad, AnErrorLeavesWhatWasThere) {
@@ -262,7 +252,7 @@ TEST(SaveLoad, AnErrorLeavesWhatWasThere) {
                      return -1;
                    }}),
                Error);
-  EXPECT_EQ(ints(Dataset::load(path)), (std::vector<I64>{0, 1, 2}));
+  EXPECT_EQ(values(Dataset::load(path)), (std::vector<I64>{0, 1, 2}));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path), {}), 2);
 }
 

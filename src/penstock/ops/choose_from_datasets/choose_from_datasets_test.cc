@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
@@ -11,30 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::vector<std::string> outcomes(const Dataset& ds) {
-  std::vector<std::string> out;
-  Iterator it = ds.iterator();
-  for (;;) {
-    auto next = it.try_next();
-    if (!next.ok()) {
-      out.emplace_back(to_std(next.status().message()));
-    } else if (!next->has_value()) {
-      return out;
-    } else {
-      out.push_back((**next)[0].to_string());
-    }
-  }
-}
-
-std::string message(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using testing::build_error;
+using testing::outcomes;
 
 Dataset choices(std::vector<std::int64_t> list) {
   const auto n = static_cast<std::int64_t>(list.size());
@@ -91,11 +70,11 @@ TEST(ChooseFromDatasets, AFailedChoiceIsAnErrorInPlace) {
 }
 
 TEST(ChooseFromDatasets, RefusesBadArguments) {
-  EXPECT_EQ(message([] {
+  EXPECT_EQ(build_error([] {
               Dataset::choose_from_datasets({}, Dataset::range(3));
             }),
             "choose_from_datasets: datasets must not be empty, got 0");
-  EXPECT_THAT(message([] {
+  EXPECT_THAT(build_error([] {
                 Dataset::choose_from_datasets(
                     {Dataset::range(3)},
                     Dataset::range(3).map([](std::int64_t) { return 1.f; }));

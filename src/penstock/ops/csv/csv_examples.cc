@@ -4,10 +4,10 @@
 namespace penstock::testing {
 namespace {
 
-std::string file() {
+std::string csv_file() {
   return file_with("csv", "id,name,score\n1,ann,0.5\n2,\"b, o\",\n3,cy,1e2\n");
 }
-std::string damaged() {
+std::string csv_damaged() {
   return file_with("csv damaged", "id,name,score\n1,ann,0.5\nx,bo,1\n3,cy,2\n");
 }
 
@@ -17,7 +17,7 @@ std::vector<CsvColumn> columns() {
           {"score", DType::kFloat32, Tensor::scalar(-1.0f)}};
 }
 
-Element row(std::int64_t id, const char* name, float score) {
+Element csv_row(std::int64_t id, const char* name, float score) {
   return Element::dict({{"id", Tensor::scalar(id)},
                         {"name", Tensor::string(name)},
                         {"score", Tensor::scalar(score)}});
@@ -27,37 +27,37 @@ PENSTOCK_EXAMPLES(
     csv,
     {
         {.name = "typed columns",
-         .make = [] { return Dataset::csv(file(), {.columns = columns()}); },
+         .make = [] { return Dataset::csv(csv_file(), {.columns = columns()}); },
          .model =
              [] {
-               return std::vector<Element>{row(1, "ann", 0.5f),
-                                           row(2, "b, o", -1),
-                                           row(3, "cy", 100)};
+               return std::vector<Element>{csv_row(1, "ann", 0.5f),
+                                           csv_row(2, "b, o", -1),
+                                           csv_row(3, "cy", 100)};
              }},
         {.name = "columns told by the file",
          .make =
              [] {
-               return Dataset::csv(file(), {.select_columns = {"id"}})
+               return Dataset::csv(csv_file(), {.select_columns = {"id"}})
                    .map([](const Element& e) { return e["id"]; });
              },
          .model = [] { return scalars({1, 2, 3}); }},
         {.name = "a damaged record",
          .make =
              [] {
-               return Dataset::csv({damaged(), file()},
+               return Dataset::csv({csv_damaged(), csv_file()},
                                    {.columns = columns()})
                    .take(4);
              },
          .model =
              [] {
-               return std::vector<Element>{row(1, "ann", 0.5f), failed(),
-                                           row(3, "cy", 2),
-                                           row(1, "ann", 0.5f)};
+               return std::vector<Element>{csv_row(1, "ann", 0.5f), failed(),
+                                           csv_row(3, "cy", 2),
+                                           csv_row(1, "ann", 0.5f)};
              }},
         {.name = "in batches behind a filter",
          .make =
              [] {
-               return Dataset::csv({file(), file()}, {.columns = columns()})
+               return Dataset::csv({csv_file(), csv_file()}, {.columns = columns()})
                    .filter([](const Element& e) {
                      return e["id"].value<std::int64_t>() != 2;
                    })

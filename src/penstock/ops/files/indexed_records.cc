@@ -18,7 +18,7 @@ constexpr std::int64_t kReadBytes = std::int64_t{4} << 20;
 // What is copied out is read in pieces that stay in the cache meanwhile.
 constexpr std::int64_t kCopiedReadBytes = 256 * 1024;
 // The kernel is told of this much ahead, whenever a read passes a multiple.
-constexpr std::int64_t kAhead = std::int64_t{4} << 20;
+constexpr std::int64_t kAdviseAhead = std::int64_t{4} << 20;
 
 class IndexedRecords final : public IndexedSourceOp {
  public:
@@ -191,8 +191,8 @@ class IndexedRecords final : public IndexedSourceOp {
       } else if (context.cancelled()) {
         status = absl::CancelledError("cancelled");
       } else {
-        if (from / kAhead != (from + bytes) / kAhead && piece.count > 1) {
-          (*file_or)->will_need(from + bytes, kAhead);
+        if (from / kAdviseAhead != (from + bytes) / kAdviseAhead && piece.count > 1) {
+          (*file_or)->will_need(from + bytes, kAdviseAhead);
         }
         status = read_fully(**file_or, from,
                             {buffer->data(), static_cast<std::size_t>(bytes)});

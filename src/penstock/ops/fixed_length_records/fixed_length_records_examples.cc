@@ -4,7 +4,7 @@
 namespace penstock::testing {
 namespace {
 
-std::string file() { return file_with("fixed", "HEADaabbccddF"); }
+std::string fixed_length_records_file() { return file_with("fixed", "HEADaabbccddF"); }
 std::string cut() { return file_with("fixed cut", "HEADaabbcF"); }
 
 std::vector<Element> strings(const std::vector<std::string>& values) {
@@ -20,7 +20,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::fixed_length_records(
-                   {file(), file()}, 2,
+                   {fixed_length_records_file(), fixed_length_records_file()}, 2,
                    {.header_bytes = 4, .footer_bytes = 1});
              },
          .model =
@@ -31,7 +31,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::fixed_length_records(
-                   Dataset::list_files(file()), 2,
+                   Dataset::list_files(fixed_length_records_file()), 2,
                    {.header_bytes = 4, .footer_bytes = 1});
              },
          .model = [] { return strings({"aa", "bb", "cc", "dd"}); }},
@@ -39,7 +39,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::fixed_length_records(
-                   {cut(), file()}, 2, {.header_bytes = 4, .footer_bytes = 1});
+                   {cut(), fixed_length_records_file()}, 2, {.header_bytes = 4, .footer_bytes = 1});
              },
          .model =
              [] {
@@ -51,7 +51,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::fixed_length_records(
-                          file(), 2, {.header_bytes = 4, .footer_bytes = 1})
+                          fixed_length_records_file(), 2, {.header_bytes = 4, .footer_bytes = 1})
                    .map([](std::string_view bytes) {
                      return io::decode_raw(bytes, DType::kUInt8);
                    })

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
@@ -13,28 +14,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::vector<std::int64_t> values(const Dataset& ds) {
-  std::vector<std::int64_t> out;
-  for (const Element& e : ds) out.push_back(e[0].value<std::int64_t>());
-  return out;
-}
-
-/// Values, and the messages of elements that failed.
-std::vector<std::string> outcomes(const Dataset& ds) {
-  std::vector<std::string> out;
-  Iterator it = ds.iterator();
-  for (;;) {
-    auto next = it.try_next();
-    if (!next.ok()) {
-      out.emplace_back(to_std(next.status().message()));
-    } else if (!next->has_value()) {
-      return out;
-    } else {
-      out.push_back((**next)[0].to_string());
-    }
-  }
-}
+using testing::outcomes;
+using testing::values;
 
 Dataset streamed(std::int64_t start, std::int64_t stop) {
   return Dataset::range(start, stop).filter([](std::int64_t) { return true; });

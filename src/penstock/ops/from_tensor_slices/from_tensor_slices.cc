@@ -13,14 +13,6 @@ namespace {
 // Above this a view per slice is cheaper than a copy.
 constexpr std::int64_t kGatherBytes = 1024;
 
-bool has_ragged(const Structure& structure) {
-  if (structure.kind() == Structure::Kind::kRagged) return true;
-  for (const Structure* child : structure.children()) {
-    if (has_ragged(*child)) return true;
-  }
-  return false;
-}
-
 class FromTensorSlices final : public IndexedSourceOp {
  public:
   FromTensorSlices(Element element, std::int64_t size)
@@ -90,7 +82,7 @@ StatusOr<std::shared_ptr<const Operator>> make_from_tensor_slices(
         "from_tensor_slices: needs at least one tensor, got ",
         element.to_string());
   }
-  if (has_ragged(*element.structure())) {
+  if (element.structure()->has_ragged()) {
     return invalid_argument(
         "from_tensor_slices: ragged values cannot be sliced, got ",
         Spec::of(element).to_string(), "; use from_list");

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
@@ -13,8 +14,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::build_error;
 
-std::vector<std::string> outcomes(const Dataset& ds) {
+std::vector<std::string> window_outcomes(const Dataset& ds) {
   std::vector<std::string> out;
   Iterator it = ds.iterator();
   for (;;) {
@@ -34,15 +36,6 @@ std::vector<std::string> outcomes(const Dataset& ds) {
   }
 }
 
-std::string message(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 Dataset batch10(std::int64_t, const Dataset& window) {
   return window.batch(10);
 }
@@ -50,14 +43,14 @@ Dataset batch10(std::int64_t, const Dataset& window) {
 TEST(GroupByWindow, LetsFullWindowsOutAndLeftoversInKeyOrder) {
   const auto ds = Dataset::range(11).group_by_window(
       [](std::int64_t x) { return 2 - x % 3; }, batch10, {.window_size = 2});
-  EXPECT_THAT(outcomes(ds), ElementsAre("0 3", "1 4", "2 5", "6 9", "7 10",
+  EXPECT_THAT(window_outcomes(ds), ElementsAre("0 3", "1 4", "2 5", "6 9", "7 10",
                                         "8"));
 }
 
 TEST(GroupByWindow, LeftoversOfNegativeKeysComeFirst) {
   const auto ds = Dataset::range(4).group_by_window(
       [](std::int64_t x) { return x - 2; }, batch10, {.window_size = 5});
-  EXPECT_THAT(outcomes(ds), ElementsAre("0", "1", "2", "3"));
+  EXPECT_THAT(window_outcomes(ds), ElementsAre("0", "1", "2", "3"));
 }
 
 TEST(GroupByWindow, TheReduceFunctionGetsTheKey) {
@@ -67,7 +60,7 @@ TEST(GroupByWindow, TheReduceFunctionGetsTheKey) {
         return key == 0 ? window.batch(10) : window.take(1).batch(1);
       },
       {.window_size = 3});
-  EXPECT_THAT(outcomes(ds), ElementsAre("0 2 4", "1"));
+  EXPECT_THAT(window_outcomes(ds), ElementsAre("0 2 4", "1"));
 }
 
 TEST(GroupByWindow, AWindowMayBeReadTwiceAndInAnyOrder) {
@@ -79,7 +72,7 @@ TEST(GroupByWindow, AWindowMayBeReadTwiceAndInAnyOrder) {
         return window.repeat(2).skip(1);
       },
       {.window_size = 2});
-  EXPECT_THAT(outcomes(ds), ElementsAre("1", "0", "1", "3", "2", "3"));
+  EXPECT_THAT(window_outcomes(ds), ElementsAre("1", "0", "1", "3", "2", "3"));
 }
 
 TEST(GroupByWindow, ASizeForEachKeyIsAskedOncePerKey) {
@@ -90,7 +83,7 @@ TEST(GroupByWindow, ASizeForEachKeyIsAskedOncePerKey) {
         ++calls;
         return 2 + key;
       }});
-  EXPECT_THAT(outcomes(ds),
+  EXPECT_THAT(window_outcomes(ds),
               ElementsAre("0 2", "1 3 5", "4 6", "8 10", "7 9 11"));
   EXPECT_EQ(calls, 2);
 }
@@ -99,7 +92,7 @@ TEST(GroupByWindow, ABadSizeIsAnErrorInPlace) {
   const auto ds = Dataset::range(3).group_by_window(
       [](std::int64_t x) { return x; }, batch10,
       {.window_size_func = [](std::int64_t key) { return key - 1; }});
-  EXPECT_THAT(outcomes(ds),
+  EXPECT_THAT(window_outcomes(ds),
               ElementsAre(HasSubstr("must give >= 1, it gave -1 for key 0"),
                           HasSubstr("it gave 0 for key 1"), "2"));
 }
@@ -122,7 +115,7 @@ TEST(GroupByWindow, ErrorsOfInputAndFunctionsStayInPlace) {
                             return window.batch(10);
                           },
                           {.window_size = 2});
-  EXPECT_THAT(outcomes(ds),
+  EXPECT_THAT(window_outcomes(ds),
               ElementsAre("0 1", HasSubstr("input"), HasSubstr("key"),
                           HasSubstr("reduce"), "6 7"));
 }
@@ -131,7 +124,7 @@ TEST(GroupByWindow, KeysMayBeOfAnyWholeType) {
   const auto ds = Dataset::range(4).group_by_window(
       [](std::int64_t x) { return static_cast<std::int32_t>(x % 2); }, batch10,
       {.window_size = 2});
-  EXPECT_THAT(outcomes(ds), ElementsAre("0 2", "1 3"));
+  EXPECT_THAT(window_outcomes(ds), ElementsAre("0 2", "1 3"));
 }
 
 TEST(GroupByWindow, KeysOfUnknownSpecAreCheckedAtRunTime) {
@@ -143,19 +136,19 @@ TEST(GroupByWindow, KeysOfUnknownSpecAreCheckedAtRunTime) {
         return Element(Tensor::scalar<std::int64_t>(0));
       },
       batch10, {.window_size = 2});
-  EXPECT_THAT(outcomes(ds),
+  EXPECT_THAT(window_outcomes(ds),
               ElementsAre(HasSubstr("must give a whole number"), "0 2"));
 }
 
 TEST(GroupByWindow, RefusesBadArguments) {
   const auto ds = Dataset::range(3);
   const auto key = [](std::int64_t x) { return x; };
-  EXPECT_EQ(message([&] { ds.group_by_window(key, batch10, {}); }),
+  EXPECT_EQ(build_error([&] { ds.group_by_window(key, batch10, {}); }),
             "group_by_window: give either window_size or window_size_func");
   EXPECT_EQ(
-      message([&] { ds.group_by_window(key, batch10, {.window_size = -1}); }),
+      build_error([&] { ds.group_by_window(key, batch10, {.window_size = -1}); }),
       "group_by_window: window_size must be >= 1, got -1");
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 ds.group_by_window([](std::int64_t) { return 1.f; }, batch10,
                                    {.window_size = 1});
               }),
@@ -167,7 +160,7 @@ TEST(GroupByWindow, OverAnEmptyInputIsEmpty) {
   const auto ds = Dataset::range(0).group_by_window(
       [](std::int64_t x) { return x; }, batch10, {.window_size = 1});
   EXPECT_EQ(ds.cardinality(), Cardinality(0));
-  EXPECT_THAT(outcomes(ds), IsEmpty());
+  EXPECT_THAT(window_outcomes(ds), IsEmpty());
 }
 
 TEST(GroupByWindow, RestoresAnywhereWithASmallState) {
@@ -176,7 +169,7 @@ TEST(GroupByWindow, RestoresAnywhereWithASmallState) {
           .filter([](std::int64_t x) { return x % 7 != 3; })
           .group_by_window([](std::int64_t x) { return x * x % 11; }, batch10,
                            {.window_size = 3});
-  const auto all = outcomes(ds);
+  const auto all = window_outcomes(ds);
   Iterator it = ds.iterator();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string state = it.state_dict();

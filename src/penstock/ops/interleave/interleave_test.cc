@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
@@ -20,29 +21,16 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
-
-std::vector<std::int64_t> values(const Dataset& ds) {
-  std::vector<std::int64_t> out;
-  for (const Element& e : ds) out.push_back(e[0].value<std::int64_t>());
-  return out;
-}
+using testing::build_error;
+using testing::values;
 
 Dataset copies(std::int64_t x, std::int64_t n) {
   return Dataset::range(n).map([x](std::int64_t) { return x; });
 }
 
-std::string message(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 // The reference: slots take turns; one that has ended passes its turn on and
 // is filled again when the turn comes round.
-std::vector<std::int64_t> model(const std::vector<std::int64_t>& sizes,
+std::vector<std::int64_t> interleave_model(const std::vector<std::int64_t>& sizes,
                                 std::size_t cycle, std::int64_t block) {
   std::vector<std::int64_t> out;
   std::vector<std::int64_t> list(cycle, -1);
@@ -102,7 +90,7 @@ TEST(Interleave, FollowsTheReferenceOrderForRandomSizes) {
                              : small.filter([](std::int64_t) { return true; });
                 },
                 {.cycle_length = cycle, .block_length = block});
-    ASSERT_THAT(values(ds), ElementsAreArray(model(
+    ASSERT_THAT(values(ds), ElementsAreArray(interleave_model(
                                 sizes, static_cast<std::size_t>(cycle), block)))
         << "round " << round;
   }
@@ -126,11 +114,11 @@ TEST(Interleave, TheDefaultCycleIs16) {
 TEST(Interleave, RefusesBadArguments) {
   const auto fn = [](std::int64_t x) { return Dataset::range(x); };
   const auto ds = Dataset::range(3);
-  EXPECT_EQ(message([&] { ds.interleave(fn, {.cycle_length = 0}); }),
+  EXPECT_EQ(build_error([&] { ds.interleave(fn, {.cycle_length = 0}); }),
             "interleave: cycle_length must be >= 1 or AUTOTUNE, got 0");
-  EXPECT_EQ(message([&] { ds.interleave(fn, {.block_length = -2}); }),
+  EXPECT_EQ(build_error([&] { ds.interleave(fn, {.block_length = -2}); }),
             "interleave: block_length must be >= 1, got -2");
-  EXPECT_EQ(message([&] { ds.interleave(fn, {.num_parallel_calls = 0}); }),
+  EXPECT_EQ(build_error([&] { ds.interleave(fn, {.num_parallel_calls = 0}); }),
             "interleave: num_parallel_calls must be >= 1 or AUTOTUNE, got 0");
 }
 
@@ -151,7 +139,7 @@ TEST(Interleave, AFailingFunctionTakesOneTurn) {
       {.cycle_length = 3});
   Iterator it = ds.iterator();
   EXPECT_EQ((*it.next())[0].value<std::int64_t>(), 0);
-  EXPECT_EQ(message([&] { it.next(); }),
+  EXPECT_EQ(build_error([&] { it.next(); }),
             "interleave#1: element 1: the function threw: boom");
   EXPECT_EQ((*it.next())[0].value<std::int64_t>(), 20);
   EXPECT_EQ((*it.next())[0].value<std::int64_t>(), 1);

@@ -4,16 +4,16 @@
 namespace penstock::testing {
 namespace {
 
-std::string file() {
+std::string jsonl_file() {
   return file_with("jsonl", "{\"id\": 1, \"ids\": [1, 2]}\n"
                             "{\"ids\": [], \"id\": 2}\n"
                             "{\"id\": 3}\n");
 }
-std::string damaged() {
+std::string jsonl_damaged() {
   return file_with("jsonl damaged", "{\"id\": 1}\n{\"id\": }\n{\"id\": 3}\n");
 }
 
-Element row(std::int64_t id, const std::vector<std::int64_t>& ids) {
+Element jsonl_row(std::int64_t id, const std::vector<std::int64_t>& ids) {
   return Element::dict(
       {{"id", Tensor::scalar(id)}, {"ids", Tensor::from(ids)}});
 }
@@ -26,29 +26,29 @@ PENSTOCK_EXAMPLES(
     jsonl,
     {
         {.name = "fields and lists",
-         .make = [] { return Dataset::jsonl(file(), fields()); },
+         .make = [] { return Dataset::jsonl(jsonl_file(), fields()); },
          .model =
              [] {
-               return std::vector<Element>{row(1, {1, 2}), row(2, {}),
-                                           row(3, {})};
+               return std::vector<Element>{jsonl_row(1, {1, 2}), jsonl_row(2, {}),
+                                           jsonl_row(3, {})};
              }},
         {.name = "a damaged line",
          .make =
              [] {
-               return Dataset::jsonl({damaged(), file()}, fields()).take(4);
+               return Dataset::jsonl({jsonl_damaged(), jsonl_file()}, fields()).take(4);
              },
          .model =
              [] {
-               return std::vector<Element>{row(1, {}), failed(), row(3, {}),
-                                           row(1, {1, 2})};
+               return std::vector<Element>{jsonl_row(1, {}), failed(), jsonl_row(3, {}),
+                                           jsonl_row(1, {1, 2})};
              }},
         {.name = "behind a filter of names",
          .make =
              [] {
                return Dataset::jsonl(
-                          Dataset::list_files({damaged(), file()})
+                          Dataset::list_files({jsonl_damaged(), jsonl_file()})
                               .filter([](std::string_view name) {
-                                return name == file();
+                                return name == jsonl_file();
                               }),
                           fields())
                    .map([](const Element& e) { return e["id"]; });

@@ -4,7 +4,7 @@
 namespace penstock::testing {
 namespace {
 
-std::string file(std::int64_t first, std::int64_t rows) {
+std::string npy_file(std::int64_t first, std::int64_t rows) {
   std::string dict = "{'descr': '<i8', 'fortran_order': False, 'shape': (" +
                      std::to_string(rows) + ",), }";
   dict.append(128 - 10 - dict.size() - 1, ' ').push_back('\n');
@@ -19,22 +19,22 @@ PENSTOCK_EXAMPLES(
     npy,
     {
         {.name = "an array",
-         .make = [] { return Dataset::npy(file(0, 4)); },
+         .make = [] { return Dataset::npy(npy_file(0, 4)); },
          .model = [] { return scalars({0, 1, 2, 3}); }},
         {.name = "several arrays",
-         .make = [] { return Dataset::npy({file(0, 4), file(10, 3)}); },
+         .make = [] { return Dataset::npy({npy_file(0, 4), npy_file(10, 3)}); },
          .model = [] { return scalars({0, 1, 2, 3, 10, 11, 12}); }},
         {.name = "filtered",
          .make =
              [] {
-               return Dataset::npy({file(0, 4), file(10, 3)})
+               return Dataset::npy({npy_file(0, 4), npy_file(10, 3)})
                    .filter([](std::int64_t x) { return x % 2 == 0; });
              },
          .model = [] { return scalars({0, 2, 10, 12}); }},
         {.name = "under a global shuffle",
          .make =
              [] {
-               return Dataset::npy({file(0, 4), file(10, 3)})
+               return Dataset::npy({npy_file(0, 4), npy_file(10, 3)})
                    .shuffle(kGlobal, 1)
                    .batch(2);
              }},

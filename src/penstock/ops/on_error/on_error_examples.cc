@@ -4,7 +4,7 @@
 namespace penstock::testing {
 namespace {
 
-StatusOr<std::int64_t> no_thirds(std::int64_t x) {
+StatusOr<std::int64_t> fails_on_thirds(std::int64_t x) {
   if (x % 3 == 2) return absl::DataLossError("a third");
   return x;
 }
@@ -20,7 +20,7 @@ PENSTOCK_EXAMPLES(
         {.name = "skip",
          .make =
              [] {
-               return Dataset::range(9).map(no_thirds).with_options(
+               return Dataset::range(9).map(fails_on_thirds).with_options(
                    {.on_error = ErrorPolicy::skip()});
              },
          .model = [] { return scalars({0, 1, 3, 4, 6, 7}); }},
@@ -29,7 +29,7 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::range(20)
                    .with_options({.on_error = ErrorPolicy::skip()})
-                   .map(no_thirds)
+                   .map(fails_on_thirds)
                    .take(5);
              },
          .model = [] { return scalars({0, 1, 3, 4, 6}); }},
@@ -37,7 +37,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::range(12)
-                   .map(no_thirds)
+                   .map(fails_on_thirds)
                    .filter(odd_but_no_fives)
                    .with_options({.on_error = ErrorPolicy::skip(2)});
              },
@@ -51,7 +51,7 @@ PENSTOCK_EXAMPLES(
         {.name = "replace",
          .make =
              [] {
-               return Dataset::range(6).map(no_thirds).with_options(
+               return Dataset::range(6).map(fails_on_thirds).with_options(
                    {.on_error = ErrorPolicy::replace(
                         Tensor::scalar<std::int64_t>(-1))});
              },
@@ -60,7 +60,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::range(30)
-                   .map(no_thirds)
+                   .map(fails_on_thirds)
                    .shuffle(7, 3)
                    .batch(4)
                    .with_options({.on_error = ErrorPolicy::replace(
@@ -70,7 +70,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::range(30)
-                   .map(no_thirds)
+                   .map(fails_on_thirds)
                    .shuffle(kGlobal, 3)
                    .with_options({.on_error = ErrorPolicy::skip()});
              }},
@@ -79,7 +79,7 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::range(3)
                    .flat_map([](std::int64_t x) {
-                     return Dataset::range(x, x + 4).map(no_thirds);
+                     return Dataset::range(x, x + 4).map(fails_on_thirds);
                    })
                    .with_options({.on_error = ErrorPolicy::skip()});
              },
@@ -87,7 +87,7 @@ PENSTOCK_EXAMPLES(
         {.name = "skip in a repeat",
          .make =
              [] {
-               return Dataset::range(4).map(no_thirds).repeat(3).with_options(
+               return Dataset::range(4).map(fails_on_thirds).repeat(3).with_options(
                    {.on_error = ErrorPolicy::skip(2)});
              },
          .model =

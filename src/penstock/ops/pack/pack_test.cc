@@ -2,9 +2,12 @@
 
 #include "penstock/penstock.h"
 #include "tests/support/outcome.h"
+#include "tests/support/show.h"
 
 namespace penstock::testing {
 namespace {
+
+using testing::build_error;
 
 using Ints = std::vector<std::int32_t>;
 
@@ -17,15 +20,6 @@ Dataset sequences(std::vector<Ints> values) {
 Ints ints(const Tensor& tensor) {
   const auto values = tensor.as<std::int32_t>();
   return {values.begin(), values.end()};
-}
-
-std::string message(const std::function<void()>& build) {
-  try {
-    build();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Pack, GivesValuesSegmentIdsAndPositions) {
@@ -143,24 +137,24 @@ TEST(Pack, RowsOfUnknownSpecsMustAgree) {
 
 TEST(Pack, BadArgumentsAreNamed) {
   const Dataset ok = sequences({{1, 2}});
-  EXPECT_EQ(message([&] { (void)ok.pack(0); }),
+  EXPECT_EQ(build_error([&] { (void)ok.pack(0); }),
             "pack: length must be in [1, 2^31), got 0");
-  EXPECT_EQ(message([&] { (void)ok.pack(4, {.num_open = 0}); }),
+  EXPECT_EQ(build_error([&] { (void)ok.pack(4, {.num_open = 0}); }),
             "pack: num_open must be >= 1, got 0");
-  EXPECT_EQ(message([&] { (void)ok.pack({4, 5}); }),
+  EXPECT_EQ(build_error([&] { (void)ok.pack({4, 5}); }),
             "pack: lengths must have one for each leaf (1), or one for all, "
             "got 2");
-  EXPECT_EQ(message([&] { (void)ok.pack(1); }),
+  EXPECT_EQ(build_error([&] { (void)ok.pack(1); }),
             "pack: length must be >= 2, as the sequences are, got 1; or use "
             "split_long");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(build_error([&] {
               (void)ok.pack(4, {.padding_values = {Tensor::scalar(1.0F)}});
             }),
             "pack: padding_values must be int32, got float32");
-  EXPECT_NE(message([&] { (void)Dataset::range(3).pack(4); })
+  EXPECT_NE(build_error([&] { (void)Dataset::range(3).pack(4); })
                 .find("pack: elements must be made of tensors of rank 1"),
             std::string::npos);
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(build_error([&] {
               (void)Dataset::from_list(
                   {Element::dict({{"x", Tensor::from(Ints{1})},
                                   {"x_positions", Tensor::from(Ints{1})}})})

@@ -1,4 +1,5 @@
 #include "penstock/ops/pack/packed_row.h"
+#include "penstock/ops/leaf_label.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,10 +9,6 @@ namespace {
 
 constexpr std::string_view kSegmentIds = "_segment_ids";
 constexpr std::string_view kPositions = "_positions";
-
-std::string leaf_label(std::size_t leaf, std::size_t leaves) {
-  return leaves == 1 ? "" : absl::StrCat(" of leaf ", leaf);
-}
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 
 #include "penstock/memory/placement.h"
 #include "penstock/ops/batch/batch.h"
+#include "penstock/ops/leaf_label.h"
 
 namespace penstock::ops {
 namespace {
@@ -33,10 +34,6 @@ Status check_structure(const Structure* s) {
     PS_RETURN_IF_ERROR(check_structure(child));
   }
   return absl::OkStatus();
-}
-
-std::string leaf_label(std::size_t leaf, std::size_t leaves) {
-  return leaves > 1 ? absl::StrCat(" of leaf ", leaf) : "";
 }
 
 // The value to pad with, `width` bytes of it, many times over.

@@ -2,36 +2,24 @@
 #include <gtest/gtest.h>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::build_status;
+using testing::growing;
 
 // [0], [1, 1], [2, 2, 2] ...: element x is x + 1 times x.
-Dataset growing(std::int64_t n) {
-  return Dataset::range(n).map([](std::int64_t x) {
-    return std::vector<std::int64_t>(static_cast<std::size_t>(x) + 1, x);
-  });
-}
-
-Status build_status(const std::function<Dataset()>& make) {
-  try {
-    make();
-    return absl::OkStatus();
-  } catch (const Error& e) {
-    return e.status();
-  }
-}
-
 std::vector<std::int64_t> values(const Element& e, std::size_t leaf = 0) {
   const auto span = e[leaf].as<std::int64_t>();
   return {span.begin(), span.end()};
 }
 
 TEST(PaddedBatch, PadsToTheLongestOfEachBatch) {
-  const auto batches = growing(3).padded_batch(2).to_list();
+  const auto batches = growing(3, 1).padded_batch(2).to_list();
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0][0].shape(), (Shape{2, 2}));
   EXPECT_THAT(values(batches[0]), ElementsAre(0, 0, 1, 1));
@@ -40,7 +28,7 @@ TEST(PaddedBatch, PadsToTheLongestOfEachBatch) {
 }
 
 TEST(PaddedBatch, PadsToAGivenShapeWithAGivenValue) {
-  const Dataset ds = growing(2).padded_batch(
+  const Dataset ds = growing(2, 1).padded_batch(
       2, {.padded_shapes = {PartialShape{4}},
           .padding_values = {Tensor::scalar<std::int64_t>(-1)},
           .drop_remainder = true});
@@ -98,7 +86,7 @@ TEST(PaddedBatch, PadsStringsWithEmptyOnesByDefault) {
 }
 
 TEST(PaddedBatch, ElementLongerThanThePaddedShapeIsDataLossInItsPlace) {
-  auto it = growing(4)
+  auto it = growing(4, 1)
                 .padded_batch(2, {.padded_shapes = {PartialShape{2}}})
                 .iterator();
   EXPECT_TRUE(it.try_next().ok());
@@ -126,7 +114,7 @@ TEST(PaddedBatch, ABatchWithFailedElementsIsOneError) {
 TEST(PaddedBatch, RefusesBadArgumentsWhenTheGraphIsBuilt) {
   const auto message = [](PaddedBatchOptions options, std::int64_t n = 2) {
     const Status status =
-        build_status([&] { return growing(3).padded_batch(n, options); });
+        build_status([&] { return growing(3, 1).padded_batch(n, options); });
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     return std::string(status.message());
   };
@@ -212,15 +200,15 @@ TEST(PaddedBatch, NamesBothElementsWhenRanksDiffer) {
 }
 
 TEST(PaddedBatch, GivesRandomAccess) {
-  const Dataset ds = growing(5).padded_batch(2);
+  const Dataset ds = growing(5, 1).padded_batch(2);
   EXPECT_EQ(ds.cardinality(), Cardinality(3));
   EXPECT_EQ(ds.at(1), ds.to_list()[1]);
   EXPECT_THAT(values(ds.at(2)), ElementsAre(4, 4, 4, 4, 4));
 }
 
 TEST(PaddedBatch, OfNothingIsNothing) {
-  EXPECT_TRUE(growing(0).padded_batch(2).to_list().empty());
-  EXPECT_TRUE(growing(1).padded_batch(2, {.drop_remainder = true})
+  EXPECT_TRUE(growing(0, 1).padded_batch(2).to_list().empty());
+  EXPECT_TRUE(growing(1, 1).padded_batch(2, {.drop_remainder = true})
                   .to_list()
                   .empty());
 }

@@ -15,7 +15,7 @@ std::string record(I64 i) {
       .value();
 }
 
-Dataset records(I64 n, I64 damaged = -1) {
+Dataset example_records(I64 n, I64 damaged = -1) {
   return Dataset::range(n).map([damaged](I64 i) {
     return i == damaged ? std::string("\xff\xff") : record(i);
   });
@@ -26,7 +26,7 @@ std::vector<Feature> features() {
           var_len_feature("v", DType::kFloat32)};
 }
 
-Element row(I64 i) {
+Element parse_example_row(I64 i) {
   return Element::dict({{"x", Tensor::scalar(i)},
                         {"v", Tensor::from(std::vector<float>(
                                   static_cast<std::size_t>(i % 3),
@@ -35,7 +35,7 @@ Element row(I64 i) {
 
 std::vector<Element> rows(I64 n) {
   std::vector<Element> out;
-  for (I64 i = 0; i < n; ++i) out.push_back(row(i));
+  for (I64 i = 0; i < n; ++i) out.push_back(parse_example_row(i));
   return out;
 }
 
@@ -43,12 +43,12 @@ PENSTOCK_EXAMPLES(
     parse_example,
     {
         {.name = "single records",
-         .make = [] { return records(7).parse_example(features()); },
+         .make = [] { return example_records(7).parse_example(features()); },
          .model = [] { return rows(7); }},
         {.name = "a batch",
          .make =
              [] {
-               return records(5).batch(5).parse_example(
+               return example_records(5).batch(5).parse_example(
                    {fixed_len_feature("x", DType::kInt64)});
              },
          .model =
@@ -58,9 +58,9 @@ PENSTOCK_EXAMPLES(
              }},
         {.name = "ragged batches",
          .make =
-             [] { return records(8).batch(3).parse_example(features()); }},
+             [] { return example_records(8).batch(3).parse_example(features()); }},
         {.name = "a damaged record",
-         .make = [] { return records(5, 2).parse_example(features()); },
+         .make = [] { return example_records(5, 2).parse_example(features()); },
          .model =
              [] {
                auto out = rows(5);
@@ -70,7 +70,7 @@ PENSTOCK_EXAMPLES(
         {.name = "a damaged record in a batch",
          .make =
              [] {
-               return records(4, 3).batch(2).parse_example(
+               return example_records(4, 3).batch(2).parse_example(
                    {fixed_len_feature("x", DType::kInt64)});
              },
          .model =
@@ -82,7 +82,7 @@ PENSTOCK_EXAMPLES(
         {.name = "behind a filter",
          .make =
              [] {
-               return records(6)
+               return example_records(6)
                    .filter([](std::string_view s) { return s != record(2); })
                    .parse_example(features());
              },
@@ -100,20 +100,20 @@ PENSTOCK_EXAMPLES(
         {.name = "the context alone",
          .make =
              [] {
-               return records(4).parse_sequence_example(
+               return example_records(4).parse_sequence_example(
                    {fixed_len_feature("x", DType::kInt64)}, {});
              }},
         {.name = "sequences that are not there",
          .make =
              [] {
-               return records(4, 1).parse_sequence_example(
+               return example_records(4, 1).parse_sequence_example(
                    {fixed_len_feature("x", DType::kInt64)},
                    {ragged_feature("s", DType::kInt64)});
              }},
         {.name = "behind a filter",
          .make =
              [] {
-               return records(6)
+               return example_records(6)
                    .filter([](std::string_view s) { return s != record(2); })
                    .parse_sequence_example(
                        {fixed_len_feature("x", DType::kInt64)}, {})

@@ -3,19 +3,19 @@
 namespace penstock::testing {
 namespace {
 
-std::int64_t twice(std::int64_t x) { return 2 * x; }
+std::int64_t doubled(std::int64_t x) { return 2 * x; }
 
 PENSTOCK_EXAMPLES(
     prefetch,
     {
         {.name = "nothing ahead",
-         .make = [] { return Dataset::range(6).map(twice).prefetch(0); },
+         .make = [] { return Dataset::range(6).map(doubled).prefetch(0); },
          .model = [] { return scalars({0, 2, 4, 6, 8, 10}); }},
         {.name = "a few ahead",
-         .make = [] { return Dataset::range(6).map(twice).prefetch(3); },
+         .make = [] { return Dataset::range(6).map(doubled).prefetch(3); },
          .model = [] { return scalars({0, 2, 4, 6, 8, 10}); }},
         {.name = "as the engine thinks",
-         .make = [] { return Dataset::range(6).map(twice).prefetch(); },
+         .make = [] { return Dataset::range(6).map(doubled).prefetch(); },
          .model = [] { return scalars({0, 2, 4, 6, 8, 10}); }},
         {.name = "of nothing",
          .make = [] { return Dataset::range(0).prefetch(2); },
@@ -26,7 +26,7 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(40)
                    .filter([](std::int64_t x) { return x % 4 == 0; })
                    .prefetch(2)
-                   .map(twice)
+                   .map(doubled)
                    .batch(3);
              },
          .model =
@@ -45,7 +45,7 @@ PENSTOCK_EXAMPLES(
         {.name = "twice",
          .make =
              [] {
-               return Dataset::range(30).map(twice).prefetch(1).map(twice)
+               return Dataset::range(30).map(doubled).prefetch(1).map(doubled)
                    .prefetch(0).take(20);
              },
          .model =

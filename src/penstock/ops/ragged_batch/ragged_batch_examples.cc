@@ -5,11 +5,11 @@ namespace {
 
 using I64 = std::int64_t;
 
-std::vector<I64> growing(I64 x) {
+std::vector<I64> repeated(I64 x) {
   return std::vector<I64>(static_cast<std::size_t>(x % 4), x);
 }
 
-// What growing() gives for `xs`, as one ragged value.
+// What repeated() gives for `xs`, as one ragged value.
 Element model_batch(const std::vector<I64>& xs) {
   std::vector<I64> values;
   std::vector<I64> splits = {0};
@@ -24,7 +24,7 @@ PENSTOCK_EXAMPLES(
     ragged_batch,
     {
         {.name = "rows of different length",
-         .make = [] { return Dataset::range(7).map(growing).ragged_batch(3); },
+         .make = [] { return Dataset::range(7).map(repeated).ragged_batch(3); },
          .model =
              [] {
                return std::vector<Element>{model_batch({0, 1, 2}),
@@ -36,7 +36,7 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::range(30)
                    .filter([](I64 x) { return x % 5 == 3; })
-                   .map(growing)
+                   .map(repeated)
                    .ragged_batch(4, {.drop_remainder = true});
              },
          .model =
@@ -46,7 +46,7 @@ PENSTOCK_EXAMPLES(
         {.name = "a batch of ragged batches",
          .make =
              [] {
-               return Dataset::range(9).map(growing).ragged_batch(2).batch(2);
+               return Dataset::range(9).map(repeated).ragged_batch(2).batch(2);
              }},
         {.name = "with an element that fails",
          .make =
@@ -54,7 +54,7 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(8)
                    .map([](I64 x) -> StatusOr<std::vector<I64>> {
                      if (x == 5) return absl::InternalError("five");
-                     return growing(x);
+                     return repeated(x);
                    })
                    .ragged_batch(2);
              }},

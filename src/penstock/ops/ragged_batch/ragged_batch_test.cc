@@ -10,12 +10,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using I64 = std::int64_t;
 
-std::vector<I64> growing(I64 x) {
+std::vector<I64> repeated(I64 x) {
   return std::vector<I64>(static_cast<std::size_t>(x), x);
 }
 
 TEST(RaggedBatch, KeepsRowsOfDifferentLength) {
-  const Dataset ds = Dataset::range(4).map(growing).ragged_batch(3);
+  const Dataset ds = Dataset::range(4).map(repeated).ragged_batch(3);
   const auto batches = ds.to_list();
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].structure(), Structure::ragged(1));
@@ -27,7 +27,7 @@ TEST(RaggedBatch, KeepsRowsOfDifferentLength) {
 
 TEST(RaggedBatch, SpecTellsWhatComesOut) {
   const Dataset ds =
-      Dataset::range(6).map(growing).ragged_batch(2, {.drop_remainder = true});
+      Dataset::range(6).map(repeated).ragged_batch(2, {.drop_remainder = true});
   EXPECT_EQ(ds.element_spec(),
             Spec(Structure::ragged(1),
                  {{DType::kInt64, PartialShape{kUnknownDim}},
@@ -39,7 +39,7 @@ TEST(RaggedBatch, SpecTellsWhatComesOut) {
 
 TEST(RaggedBatch, LeavesOfFixedShapeStayDense) {
   const Dataset ds = Dataset::range(2)
-                         .map([](I64 x) { return std::tuple(x, growing(x)); })
+                         .map([](I64 x) { return std::tuple(x, repeated(x)); })
                          .ragged_batch(2);
   const Element batch = ds.at(0);
   EXPECT_EQ(batch.structure(),
@@ -53,7 +53,7 @@ TEST(RaggedBatch, IsRaggedUpToTheLastUnknownDimension) {
           .map(
               [](const Element& e) -> StatusOr<Element> {
                 const auto x = e[0].value<I64>();
-                return Element(Tensor::from(growing(2 * x))
+                return Element(Tensor::from(repeated(2 * x))
                                    .reshaped(Shape{2, x, 1}));
               },
               {.output_signature = Spec::tensor(DType::kInt64,
@@ -78,7 +78,7 @@ TEST(RaggedBatch, UnknownShapesAreRaggedInAllDimensions) {
 
 TEST(RaggedBatch, BatchOfRaggedValuesGainsALevel) {
   const Dataset ds =
-      Dataset::range(5).map(growing).ragged_batch(2).batch(2);
+      Dataset::range(5).map(repeated).ragged_batch(2).batch(2);
   const auto batches = ds.to_list();
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].structure(), Structure::ragged(2));
@@ -108,7 +108,7 @@ TEST(RaggedBatch, NamesElementsThatDoNotFit) {
   auto inner = Dataset::range(1, 3)
                    .map([](I64 x) {
                      return std::tuple(
-                         Tensor::from(growing(2 * x)).reshaped(Shape{x, 2}), x);
+                         Tensor::from(repeated(2 * x)).reshaped(Shape{x, 2}), x);
                    })
                    .map([](Tensor t, I64 x) {
                      return x == 2 ? t.reshaped(Shape{4, 1}) : t;
@@ -144,7 +144,7 @@ TEST(RaggedBatch, RefusesBadSizes) {
 
 TEST(RaggedBatch, OfNothingIsNothing) {
   EXPECT_TRUE(
-      Dataset::range(0).map(growing).ragged_batch(2).to_list().empty());
+      Dataset::range(0).map(repeated).ragged_batch(2).to_list().empty());
 }
 
 TEST(Batch, SliceOfAMixedBlockWithOneStructureIsBatched) {

@@ -10,12 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::build_status;
 using testing::show;
-
-Dataset growing(std::int64_t n) {
-  return Dataset::range(n).map([](std::int64_t x) {
-    return std::vector<std::int64_t>(static_cast<std::size_t>(x), x);
-  });
-}
+using testing::growing;
 
 TEST(Rebatch, GivesWhatUnbatchAndBatchGive) {
   for (const bool drop : {false, true}) {

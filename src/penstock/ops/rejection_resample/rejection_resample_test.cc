@@ -4,20 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string message(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using testing::build_error;
 
 // 90 % class 0, 10 % class 1.
 std::int64_t label(std::int64_t x) { return x % 10 == 0 ? 1 : 0; }
@@ -77,7 +70,7 @@ TEST(RejectionResample, AClassOutOfRangeIsAnErrorInPlace) {
   Iterator it = ds.iterator();
   EXPECT_TRUE(it.next().has_value());
   EXPECT_TRUE(it.next().has_value());
-  EXPECT_EQ(message([&] { it.next(); }),
+  EXPECT_EQ(build_error([&] { it.next(); }),
             "rejection_resample#1: element 2: class_func must give a class in "
             "[0, 2), it gave 2");
   EXPECT_FALSE(it.next().has_value());
@@ -85,21 +78,21 @@ TEST(RejectionResample, AClassOutOfRangeIsAnErrorInPlace) {
 
 TEST(RejectionResample, RefusesBadArguments) {
   const auto ds = Dataset::range(3);
-  EXPECT_THAT(message([&] { ds.rejection_resample(label, {}); }),
+  EXPECT_THAT(build_error([&] { ds.rejection_resample(label, {}); }),
               HasSubstr("target_dist must have a positive, finite sum, got 0"));
-  EXPECT_THAT(message([&] { ds.rejection_resample(label, {1, -1}); }),
+  EXPECT_THAT(build_error([&] { ds.rejection_resample(label, {1, -1}); }),
               HasSubstr("target_dist must be finite and >= 0, got -1"));
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 ds.rejection_resample(label, {1, 1}, {.initial_dist = {1}});
               }),
               HasSubstr("initial_dist must have one value per class (2), "
                         "got 1"));
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 ds.rejection_resample(label, {1, 1},
                                       {.initial_dist = {1, 0}});
               }),
               HasSubstr("got 0 for class 1"));
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 ds.rejection_resample([](std::int64_t) { return 0.5f; }, {1});
               }),
               HasSubstr("class_func must give a whole number"));

@@ -6,12 +6,14 @@
 #include <algorithm>
 
 #include "penstock/penstock.h"
+#include "tests/support/show.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::build_error;
 
 std::vector<std::int64_t> values(const Dataset& ds, std::size_t limit = 1e6) {
   std::vector<std::int64_t> out;
@@ -22,15 +24,6 @@ std::vector<std::int64_t> values(const Dataset& ds, std::size_t limit = 1e6) {
     out.push_back((*e)[0].value<std::int64_t>());
   }
   return out;
-}
-
-std::string message(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 TEST(SampleFromDatasets, EveryDatasetKeepsItsOrderAndIsReadToItsEnd) {
@@ -114,21 +107,21 @@ TEST(SampleFromDatasets, OriginsTellTheDatasetsApart) {
 
 TEST(SampleFromDatasets, RefusesBadArguments) {
   const std::vector<Dataset> two{Dataset::range(1), Dataset::range(2)};
-  EXPECT_EQ(message([&] { Dataset::sample_from_datasets({}); }),
+  EXPECT_EQ(build_error([&] { Dataset::sample_from_datasets({}); }),
             "sample_from_datasets: datasets must not be empty, got 0");
   EXPECT_EQ(
-      message([&] { Dataset::sample_from_datasets(two, {.weights = {1}}); }),
+      build_error([&] { Dataset::sample_from_datasets(two, {.weights = {1}}); }),
       "sample_from_datasets: weights must have one value per dataset (2), "
       "got 1");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(build_error([&] {
               Dataset::sample_from_datasets(two, {.weights = {1, -1}});
             }),
             "sample_from_datasets: weights must be finite and >= 0, got -1");
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 Dataset::sample_from_datasets(two, {.weights = {0, 0}});
               }),
               HasSubstr("positive, finite sum, got 0"));
-  EXPECT_THAT(message([&] {
+  EXPECT_THAT(build_error([&] {
                 Dataset::sample_from_datasets(
                     {Dataset::range(1),
                      Dataset::range(1).map([](std::int64_t) { return 1.f; })});

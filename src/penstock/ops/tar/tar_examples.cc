@@ -5,7 +5,7 @@
 namespace penstock::testing {
 namespace {
 
-std::string file() {
+std::string tar_file() {
   TarBuilder tar;
   tar.file("1.cls", "a").file("1.txt", "one").file("2.cls", "b");
   tar.file("2.txt", "two").file("3.txt", "three");
@@ -23,14 +23,14 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "samples with their fields",
          .make =
-             [] { return Dataset::tar(file(), {.fields = {"cls", "txt"}}); },
+             [] { return Dataset::tar(tar_file(), {.fields = {"cls", "txt"}}); },
          .model =
              [] {
                return std::vector<Element>{sample("1", "a", "one"),
                                            sample("2", "b", "two"), failed()};
              }},
         {.name = "whatever a sample has",
-         .make = [] { return Dataset::tar(file()).skip(1); },
+         .make = [] { return Dataset::tar(tar_file()).skip(1); },
          .model =
              [] {
                return std::vector<Element>{
@@ -41,7 +41,7 @@ PENSTOCK_EXAMPLES(
         {.name = "shards",
          .make =
              [] {
-               return Dataset::tar({file(), file(), file()},
+               return Dataset::tar({tar_file(), tar_file(), tar_file()},
                                    {.fields = {"txt"}})
                    .map([](const Element& e) { return e["txt"]; })
                    .batch(4);
@@ -50,7 +50,7 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::tar(
-                   Dataset::list_files({file(), file()})
+                   Dataset::list_files({tar_file(), tar_file()})
                        .enumerate()
                        .filter([](std::int64_t i, std::string_view) {
                          return i == 1;

@@ -44,14 +44,6 @@ const Structure* row_structure(const Structure* s) {
   return s;
 }
 
-bool has_ragged(const Structure* s) {
-  if (s->kind() == Structure::Kind::kRagged) return true;
-  for (const Structure* child : s->children()) {
-    if (has_ragged(child)) return true;
-  }
-  return false;
-}
-
 Status rank_zero(std::size_t leaf) {
   return invalid_argument("leaf ", leaf,
                           " is a scalar: it has no first dimension");
@@ -247,7 +239,7 @@ class Unbatch final : public TransformOp {
   static bool flatten(const Block& block, Block& out) {
     if (block.mixed() || !block.errors().empty() || block.empty() ||
         block.structure() == nullptr || block.columns().empty() ||
-        has_ragged(block.structure())) {
+        block.structure()->has_ragged()) {
       return false;
     }
     std::int64_t rows = -1;
@@ -279,7 +271,7 @@ StatusOr<Block> rows_of(const Element& element, const PathRef& path) {
     return invalid_argument("the element ", element.structure()->to_string(),
                             " holds no tensor: it has no first dimension");
   }
-  return has_ragged(element.structure()) ? ragged_rows(element, path)
+  return element.structure()->has_ragged() ? ragged_rows(element, path)
                                          : dense_rows(element, path);
 }
 
@@ -291,7 +283,7 @@ StatusOr<Spec> row_spec(const Spec& spec, std::optional<std::int64_t>& rows) {
                             " hold no tensor: they have no first dimension");
   }
   const Structure* structure = row_structure(spec.structure());
-  if (has_ragged(spec.structure())) {
+  if (spec.structure()->has_ragged()) {
     // How values and splits of a row are shaped is found from the data.
     return Spec(structure, std::vector<LeafSpec>(structure->num_leaves()));
   }

@@ -10,14 +10,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::build_status;
 using testing::show;
+using testing::growing;
 
 // [0], [1, 1], [2, 2, 2] ...: element x is x + 1 times x.
-Dataset growing(std::int64_t n) {
-  return Dataset::range(n).map([](std::int64_t x) {
-    return std::vector<std::int64_t>(static_cast<std::size_t>(x) + 1, x);
-  });
-}
-
 TEST(Unbatch, UndoesABatch) {
   EXPECT_THAT(show(Dataset::range(5).batch(2).unbatch()),
               ElementsAre("0", "1", "2", "3", "4"));
@@ -28,7 +23,7 @@ TEST(Unbatch, UndoesABatch) {
 }
 
 TEST(Unbatch, TakesBatchesOfDifferentAndOfNoLength) {
-  EXPECT_THAT(show(growing(3).unbatch()),
+  EXPECT_THAT(show(growing(3, 1).unbatch()),
               ElementsAre("0", "1", "1", "2", "2", "2"));
   const Dataset some_empty = Dataset::range(4).map([](std::int64_t x) {
     return std::vector<std::int64_t>(static_cast<std::size_t>(x % 2), x);
@@ -132,7 +127,7 @@ TEST(Unbatch, ResumesAnywhere) {
   testing::expect_resumes_everywhere(
       [] { return Dataset::range(23).batch(4).unbatch(); });
   testing::expect_resumes_everywhere([] {
-    return growing(8).unbatch().filter(
+    return growing(8, 1).unbatch().filter(
         [](std::int64_t x) { return x % 3 != 0; });
   });
 }

@@ -11,7 +11,7 @@ Dataset stacked(const Dataset& windows) {
   });
 }
 
-std::vector<Element> rows(
+std::vector<Element> window_rows(
     const std::vector<std::vector<std::int64_t>>& values) {
   std::vector<Element> out;
   for (const auto& v : values) out.emplace_back(Tensor::from(v));
@@ -23,7 +23,7 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "side by side",
          .make = [] { return stacked(Dataset::range(7).window(3)); },
-         .model = [] { return rows({{0, 1, 2}, {3, 4, 5}, {6}}); }},
+         .model = [] { return window_rows({{0, 1, 2}, {3, 4, 5}, {6}}); }},
         {.name = "overlapping, behind a filter",
          .make =
              [] {
@@ -33,7 +33,7 @@ PENSTOCK_EXAMPLES(
              },
          .model =
              [] {
-               return rows({{0, 1, 2, 4}, {2, 4, 5, 6}, {5, 6, 7, 8},
+               return window_rows({{0, 1, 2, 4}, {2, 4, 5, 6}, {5, 6, 7, 8},
                             {7, 8, 9}, {9}});
              },
          .errors_once = false},
@@ -45,7 +45,7 @@ PENSTOCK_EXAMPLES(
              },
          .model =
              [] {
-               return rows({{0, 2, 4}, {1, 3, 5}, {2, 4, 6}, {3, 5, 7},
+               return window_rows({{0, 2, 4}, {1, 3, 5}, {2, 4, 6}, {3, 5, 7},
                             {4, 6, 8}});
              },
          .errors_once = false},
@@ -54,7 +54,7 @@ PENSTOCK_EXAMPLES(
              [] {
                return stacked(Dataset::range(60).window(2, {.shift = 25}));
              },
-         .model = [] { return rows({{0, 1}, {25, 26}, {50, 51}}); }},
+         .model = [] { return window_rows({{0, 1}, {25, 26}, {50, 51}}); }},
         {.name = "with an error in one",
          .make =
              [] {
@@ -69,7 +69,7 @@ PENSTOCK_EXAMPLES(
                                   .window(2)
                                   .ignore_errors());
              },
-         .model = [] { return rows({{0, 1}, {4, 5}}); }},
+         .model = [] { return window_rows({{0, 1}, {4, 5}}); }},
     });
 
 }  // namespace

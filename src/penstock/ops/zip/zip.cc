@@ -37,14 +37,6 @@ const Structure* substitute(const Structure* structure,
   return structure;
 }
 
-bool has_ragged(const Structure* structure) {
-  if (structure->kind() == Structure::Kind::kRagged) return true;
-  for (const Structure* child : structure->children()) {
-    if (has_ragged(child)) return true;
-  }
-  return false;
-}
-
 /// Nested structures are interned under a lock: look the last one up here.
 struct Nesting {
   std::vector<const Structure*> parts;
@@ -264,7 +256,7 @@ StatusOr<std::shared_ptr<const Operator>> make_zip(
                             "got ",
                             structure ? structure->to_string() : "nothing");
   }
-  if (has_ragged(structure)) {
+  if (structure->has_ragged()) {
     return invalid_argument("zip: datasets must be a structure of tuples and "
                             "dicts, got ",
                             structure->to_string());

@@ -3,7 +3,7 @@
 namespace penstock::testing {
 namespace {
 
-std::vector<Element> pairs(const std::vector<std::int64_t>& a,
+std::vector<Element> zipped(const std::vector<std::int64_t>& a,
                            const std::vector<std::int64_t>& b) {
   std::vector<Element> out;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -19,7 +19,7 @@ PENSTOCK_EXAMPLES(
         {.name = "by index",
          .make =
              [] { return Dataset::zip({Dataset::range(3), Dataset::range(5, 9)}); },
-         .model = [] { return pairs({0, 1, 2}, {5, 6, 7}); }},
+         .model = [] { return zipped({0, 1, 2}, {5, 6, 7}); }},
         {.name = "behind a filter",
          .make =
              [] {
@@ -27,7 +27,7 @@ PENSTOCK_EXAMPLES(
                                         [](std::int64_t x) { return x % 5 == 2; }),
                                     Dataset::range(100)});
              },
-         .model = [] { return pairs({2, 7, 12, 17}, {0, 1, 2, 3}); }},
+         .model = [] { return zipped({2, 7, 12, 17}, {0, 1, 2, 3}); }},
         {.name = "of a batch, a shuffle and an endless dataset, as a dict",
          .make =
              [] {
@@ -47,11 +47,11 @@ PENSTOCK_EXAMPLES(
                            Dataset::range(5)})
                    .ignore_errors();
              },
-         .model = [] { return pairs({0, 1, 3, 4}, {0, 1, 3, 4}); }},
+         .model = [] { return zipped({0, 1, 3, 4}, {0, 1, 3, 4}); }},
         {.name = "of an empty dataset",
          .make =
              [] { return Dataset::zip({Dataset::range(0), Dataset::range(3)}); },
-         .model = [] { return pairs({}, {}); }},
+         .model = [] { return zipped({}, {}); }},
     });
 
 }  // namespace
