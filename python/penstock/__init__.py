@@ -23,10 +23,6 @@ from penstock import (
     _errors,
     _penstock,
     _top,
-    image,
-    io,
-    random,
-    strings,
 )
 from penstock._dataset import Dataset
 from penstock._dtypes import (
@@ -64,30 +60,6 @@ from penstock._errors import (
     WorkerError,
 )
 from penstock._iterator import Iterator
-from penstock._op_library import load_op_library
-from penstock._ops import (
-    cast,
-    clip_by_value,
-    concat,
-    expand_dims,
-    gather,
-    matmul,
-    one_hot,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    reshape,
-    split,
-    squeeze,
-    stack,
-    transpose,
-    unstack,
-    where,
-)
 from penstock._options import (
     AUTOTUNE,
     GLOBAL,
@@ -102,8 +74,33 @@ from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
 from penstock._workers import load_failure as _load_failure
 
 if TYPE_CHECKING:
+    from penstock import image, io, random, strings
     from penstock._doctor import doctor
     from penstock._doctor_life import report
+    from penstock._op_library import load_op_library
+    from penstock._ops import (
+        cast,
+        clip_by_value,
+        concat,
+        expand_dims,
+        gather,
+        matmul,
+        one_hot,
+        reduce_all,
+        reduce_any,
+        reduce_max,
+        reduce_mean,
+        reduce_min,
+        reduce_prod,
+        reduce_sum,
+        reshape,
+        split,
+        squeeze,
+        stack,
+        transpose,
+        unstack,
+        where,
+    )
     from penstock._report import Evidence, Finding, Fix, Report, StageRef
     from penstock._timeline import Trace, trace
     from penstock._what_if import WhatIf, what_if
@@ -220,8 +217,18 @@ _penstock.set_types(
 _atexit.register(_penstock.shutdown)
 _top.start()
 
-# What only few programs use is loaded when it is first asked for.
+# What not every program uses is loaded when it is first asked for.
 _LATER = {
+    **dict.fromkeys(("image", "io", "random", "strings"), ""),
+    **dict.fromkeys(
+        (
+            "cast clip_by_value concat expand_dims gather matmul one_hot reduce_all "
+            "reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum "
+            "reshape split squeeze stack transpose unstack where"
+        ).split(),
+        "_ops",
+    ),
+    "load_op_library": "_op_library",
     "doctor": "_doctor",
     "report": "_doctor_life",
     **dict.fromkeys(("Evidence", "Finding", "Fix", "Report", "StageRef"), "_report"),
@@ -235,7 +242,8 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     import importlib
 
-    value = getattr(importlib.import_module(f"penstock.{_LATER[name]}"), name)
+    module = importlib.import_module(f"penstock.{_LATER[name] or name}")
+    value = getattr(module, name) if _LATER[name] else module
     globals()[name] = value
     return value
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import socket
 import stat
@@ -127,6 +126,8 @@ class _Server:
         connection.settimeout(_TIMEOUT)
         if connection.recv(64) != b"snapshot\n":
             return
+        import json
+
         connection.sendall(json.dumps(snapshot()).encode())
 
     def close(self) -> None:
@@ -192,6 +193,8 @@ def processes() -> list[int]:
 
 def ask(pid: int) -> dict[str, Any]:
     """The `snapshot` of another process; OSError if it does not answer."""
+    import json
+
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_TIMEOUT)
         connection.connect(os.path.join(checked_folder(), f"{pid}.sock"))

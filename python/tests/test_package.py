@@ -44,6 +44,32 @@ def test_the_package_is_typed():
     assert done.returncode == 0, done.stdout
 
 
+def test_only_numpy_and_cloudpickle_are_needed():
+    """Every module is imported where nothing else can be found."""
+    program = """
+import importlib, pkgutil, sys
+allowed = {"numpy", "cloudpickle", "penstock"}
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        first = name.partition(".")[0]
+        if first not in sys.stdlib_module_names and first not in allowed:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Refuse())
+import penstock
+for module in pkgutil.walk_packages(penstock.__path__, "penstock."):
+    if not module.name.startswith("penstock.cli") and "__main__" not in module.name:
+        importlib.import_module(module.name)
+print("ok")
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path}{program}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "ok", done.stderr
+
+
 def wheels():
     return sorted((ROOT / "dist").glob("penstock-*.whl"))
 
@@ -69,6 +95,8 @@ ds = ps.Dataset.range(100).map(lambda x: x * 2).shuffle(10, seed=1).batch(10)
 assert sorted(int(x) for b in ds for x in b) == list(range(0, 200, 2))
 ds = ps.Dataset.range(10).map(lambda x: x + 1, executor="process")
 assert [int(x) for x in ds] == list(range(1, 11))
+import penstock.tf as tf
+assert [int(x) for x in tf.data.Dataset.range(3).map(lambda x: x + 1)] == [1, 2, 3]
 print("ok")
 """
     done = subprocess.run(

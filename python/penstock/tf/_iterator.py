@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from penstock._dataset import Dataset as EngineDataset
 from penstock._errors import InvalidArgumentError, OutOfRangeError
 from penstock._iterator import Iterator as EngineIterator
 from penstock.tf._shapes import spec_to_tf
 from penstock.tf._values import plain, wrap
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Iterator:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from penstock import _spec as base
 from penstock.tf._dtypes import DType, as_dtype, float32
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class TensorShape(tuple):  # type: ignore[type-arg]

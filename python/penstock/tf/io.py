@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from typing_extensions import Self
 
 from penstock import io as engine
 from penstock._errors import DataLossError
@@ -43,6 +42,9 @@ from penstock.tf.image import (
     extract_jpeg_shape,
     is_jpeg,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def _given(value: Any) -> Any:
