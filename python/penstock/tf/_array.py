@@ -411,16 +411,13 @@ def gather(
     array([30, 10], dtype=int32)
     """
     x, places = convert_to_tensor(params), convert_to_tensor(indices)
+    leading = int(batch_dims)
+    if leading < 0:
+        leading += places.ndim
     at = int(batch_dims) if axis is None else int(axes(axis))
-    if batch_dims:
+    if leading:
         eager_only("gather with batch_dims", x, places)
-        arrays = np.asarray(x), np.asarray(places)
-        rows = [
-            np.take(a, i, axis=at - 1) for a, i in builtins.zip(*arrays, strict=True)
-        ]
-        if batch_dims != 1:
-            raise NotImplementedError("gather: batch_dims above 1")
-        return wrap(np.stack(rows))
+        return wrap(_gather_batch(np.asarray(x), np.asarray(places), at, leading))
     if is_traced(x, places):
         return apply("take", x, places, axis=at)
     array, where_ = np.asarray(x), np.asarray(places)
@@ -429,6 +426,20 @@ def gather(
         bad = where_[(where_ < 0) | (where_ >= count)].reshape(-1)[0]
         raise InvalidArgumentError(f"gather: index {bad} is not in [0, {count})")
     return wrap(np.take(array, where_, axis=at))
+
+
+def _gather_batch(array: Any, places: Any, at: int, leading: int) -> Any:
+    """`gather` with the first `leading` axes taken together."""
+    if at < 0:
+        at += array.ndim
+    shape = array.shape[:leading]
+    if places.shape[:leading] != shape or at < leading:
+        raise InvalidArgumentError(
+            f"gather: batch_dims={leading}: params {array.shape} and indices "
+            f"{places.shape} differ in them, or axis {at} is one of them"
+        )
+    rows = [np.take(array[i], places[i], axis=at - leading) for i in np.ndindex(*shape)]
+    return np.stack(rows).reshape(shape + rows[0].shape)
 
 
 @traceable
@@ -441,10 +452,21 @@ def gather_nd(
 ) -> Any:
     """Slices of `params` at points; the last axis of `indices` is a point."""
     eager_only("gather_nd", params, indices)
-    if batch_dims:
-        raise NotImplementedError("gather_nd: batch_dims")
     array, points = np.asarray(convert_to_tensor(params)), np.asarray(indices)
-    return wrap(array[tuple(np.moveaxis(points, -1, 0))])
+    leading = int(batch_dims)
+    if leading < 0:
+        leading += points.ndim
+    sizes = np.array(array.shape[leading : leading + points.shape[-1]])
+    if ((points < 0) | (points >= sizes)).any():
+        bad = points[((points < 0) | (points >= sizes)).any(-1)][0]
+        raise InvalidArgumentError(
+            f"gather_nd: indices {bad.tolist()} do not index into {array.shape}"
+        )
+    if not leading:
+        return wrap(array[tuple(np.moveaxis(points, -1, 0))])
+    shape = array.shape[:leading]
+    rows = [array[i][tuple(np.moveaxis(points[i], -1, 0))] for i in np.ndindex(*shape)]
+    return wrap(np.stack(rows).reshape(shape + np.shape(rows[0])))
 
 
 @traceable
@@ -505,15 +527,48 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
 
 @traceable
 def strided_slice(
-    input_: Any, begin: Any, end: Any, strides: Any = None, **more: Any
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
 ) -> Any:
-    """Like ``input_[begin:end:strides]`` along each axis."""
-    if any(v for k, v in more.items() if k.endswith("mask")):
-        raise NotImplementedError("strided_slice: masks; index the tensor instead")
+    """Like ``input_[begin:end:strides]`` along each axis; masks have a bit each.
+
+    >>> import penstock.tf as tf
+    >>> x = tf.constant([[1, 2, 3], [4, 5, 6]])
+    >>> tf.strided_slice(x, [1, 0], [2, 2], shrink_axis_mask=1).numpy()
+    array([4, 5], dtype=int32)
+    """
     x = convert_to_tensor(input_)
     starts, ends = dims(begin), dims(end)
     steps = (1,) * len(starts) if strides is None else dims(strides)
-    return x[tuple(slice(*parts) for parts in builtins.zip(starts, ends, steps))]
+    key: list[Any] = []
+    for i, (start, stop, step) in enumerate(
+        builtins.zip(starts, ends, steps, strict=True)
+    ):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            key.append(Ellipsis)
+        elif new_axis_mask & bit:
+            key.append(None)
+        elif shrink_axis_mask & bit:
+            key.append(start)
+        else:
+            key.append(
+                slice(
+                    None if begin_mask & bit else start,
+                    None if end_mask & bit else stop,
+                    step,
+                )
+            )
+    return x[tuple(key)]
 
 
 @traceable

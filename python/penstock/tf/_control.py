@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,62 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The value of a tensor as NumPy's."""
     eager_only("get_static_value", tensor)
     return np.asarray(tensor) if isinstance(tensor, np.ndarray) else tensor
+
+
+def executing_eagerly() -> bool:
+    """Functions mean what Python means."""
+    return True
+
+
+def inside_function() -> bool:
+    """The same, the other way around."""
+    return False
+
+
+def is_symbolic_tensor(x: Any) -> bool:
+    """Values are there when a function sees them."""
+    return False
+
+
+@contextlib.contextmanager
+def control_dependencies(control_inputs: Any) -> Iterator[None]:
+    """Accepted: what was written first has been done first."""
+    yield
+
+
+@contextlib.contextmanager
+def name_scope(name: Any = None, *unused: Any) -> Iterator[Any]:
+    """Accepted: gives the name."""
+    yield name
+
+
+@contextlib.contextmanager
+def device(device_name: Any) -> Iterator[None]:
+    """Accepted: elements are in host memory."""
+    yield
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Accepted."""
+    yield
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Any]:
+    """Tensors as they are."""
+    return [convert_to_tensor(x) for x in input]
+
+
+def tuple_(
+    tensors: Any, control_inputs: Any = None, name: str | None = None
+) -> list[Any]:
+    """Tensors as they are."""
+    return [None if x is None else convert_to_tensor(x) for x in tensors]
+
+
+def shape_n(input: Any, out_type: Any = None, name: str | None = None) -> list[Any]:
+    """The shapes of tensors."""
+    from penstock.tf._array import shape
+    from penstock.tf._dtypes import int32
+
+    return [shape(x, int32 if out_type is None else out_type) for x in input]

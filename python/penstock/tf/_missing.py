@@ -16,8 +16,7 @@ def resolve(path: str, name: str) -> Any:
     except ImportError:
         raise AttributeError(
             f"{dotted} is not part of penstock.tf, and TensorFlow is not installed. "
-            "Install tensorflow, and the name is taken from there; or compute it with "
-            "NumPy in a function of map(), which runs as Python."
+            f"Install tensorflow, and the name is taken from there; {_advice(dotted)}."
         ) from None
     for part in [*path.split("."), name] if path else [name]:
         try:
@@ -28,3 +27,29 @@ def resolve(path: str, name: str) -> Any:
                 f"{getattr(found, '__version__', '')}".rstrip()
             ) from None
     return found
+
+
+# What to use for what will not come.
+_INSTEAD = {
+    "tf.data.experimental.service": "one process per host reads its own `shard`",
+    "tf.data.experimental.distributed_save": "`Dataset.save` writes from one process",
+    "tf.data.experimental.make_saveable_from_iterator": (
+        "`it.state_dict()` and `it.load_state_dict(state)` keep where it is"
+    ),
+    "tf.data.experimental.table_from_dataset": (
+        "make a `tf.lookup.StaticHashTable` of the elements of the dataset"
+    ),
+    "tf.data.experimental.index_table_from_dataset": (
+        "make a `tf.lookup.StaticVocabularyTable` of the elements of the dataset"
+    ),
+    "tf.keras": "models are Keras's own: give them the arrays of the pipeline",
+    "tf.Variable": "keep state in `Dataset.scan`, or in Python",
+    "tf.py_func": "use tf.py_function",
+}
+
+
+def _advice(dotted: str) -> str:
+    for name, instead in _INSTEAD.items():
+        if dotted == name or dotted.startswith(f"{name}."):
+            return f"or: {instead}"
+    return "or compute it with NumPy in a function of map(), which runs as Python"

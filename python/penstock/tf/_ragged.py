@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock._ragged import Ragged
+from penstock.tf._dtypes import as_dtype
 from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
 from penstock.tf._values import wrap
 
@@ -46,6 +47,154 @@ class RaggedTensor:
         ends = np.cumsum(np.asarray(row_lengths, np.int64))
         return cls.from_row_splits(values, np.concatenate([[0], ends]))
 
+    @classmethod
+    def from_value_rowids(
+        cls,
+        values: Any,
+        value_rowids: Any,
+        nrows: Any = None,
+        name: Any = None,
+        validate: bool = True,
+    ) -> RaggedTensor:
+        ids = np.asarray(value_rowids, np.int64)
+        least = int(ids.max(initial=-1)) + 1 if nrows is None else int(nrows)
+        return cls.from_row_lengths(values, np.bincount(ids, minlength=least))
+
+    @classmethod
+    def from_row_starts(
+        cls, values: Any, row_starts: Any, name: Any = None, validate: bool = True
+    ) -> RaggedTensor:
+        starts = np.asarray(row_starts, np.int64)
+        return cls.from_row_splits(values, np.append(starts, len(values)))
+
+    @classmethod
+    def from_row_limits(
+        cls, values: Any, row_limits: Any, name: Any = None, validate: bool = True
+    ) -> RaggedTensor:
+        limits = np.asarray(row_limits, np.int64)
+        return cls.from_row_splits(values, np.concatenate([[0], limits]))
+
+    @classmethod
+    def from_uniform_row_length(
+        cls, values: Any, uniform_row_length: Any, nrows: Any = None, **more: Any
+    ) -> RaggedTensor:
+        size = int(uniform_row_length)
+        rows = len(values) // size if nrows is None else int(nrows)
+        return cls.from_row_splits(values, np.arange(rows + 1) * size)
+
+    @classmethod
+    def from_nested_row_splits(
+        cls, flat_values: Any, nested_row_splits: Any, **more: Any
+    ) -> RaggedTensor:
+        made: Any = flat_values
+        for splits in reversed(list(nested_row_splits)):
+            made = cls.from_row_splits(made, splits)
+        return cls._of(made._penstock_value)
+
+    @classmethod
+    def from_nested_row_lengths(
+        cls, flat_values: Any, nested_row_lengths: Any, **more: Any
+    ) -> RaggedTensor:
+        made: Any = flat_values
+        for lengths in reversed(list(nested_row_lengths)):
+            made = cls.from_row_lengths(made, lengths)
+        return cls._of(made._penstock_value)
+
+    @classmethod
+    def from_tensor(
+        cls, tensor: Any, lengths: Any = None, padding: Any = None, **more: Any
+    ) -> RaggedTensor:
+        """The rows of an array, without their padding."""
+        array = np.asarray(tensor)
+        if lengths is None:
+            sizes = np.full(len(array), array.shape[1], np.int64)
+            if padding is not None:
+                fill = padding.encode() if isinstance(padding, str) else padding
+                used = (array != fill).astype(np.int64)
+                sizes = (used * np.arange(1, array.shape[1] + 1)).max(1, initial=0)
+        else:
+            sizes = np.asarray(lengths, np.int64)
+        rows = [row[:size] for row, size in zip(array, sizes, strict=True)]
+        flat = np.concatenate(rows) if rows else array.reshape(0, *array.shape[2:])
+        return cls.from_row_lengths(flat, sizes)
+
+    @classmethod
+    def from_sparse(cls, st_input: Any, **more: Any) -> RaggedTensor:
+        """The rows of a sparse tensor of two dimensions without gaps."""
+        places = np.asarray(st_input.indices)
+        rows = int(np.asarray(st_input.dense_shape)[0])
+        return cls.from_value_rowids(
+            np.asarray(st_input.values), places[:, 0], nrows=rows
+        )
+
+    def to_sparse(self, name: Any = None) -> SparseTensor:
+        """The values and where they are."""
+        if self.ragged_rank != 1:
+            raise ValueError("to_sparse of more than one ragged dimension")
+        rows = np.asarray(self.value_rowids())
+        columns = np.arange(len(rows)) - np.asarray(self.row_starts())[rows]
+        widest = int(np.asarray(self.row_lengths()).max(initial=0))
+        places = np.column_stack([rows, columns])
+        return SparseTensor(places, self.flat_values, [len(self), widest])
+
+    def value_rowids(self, name: Any = None) -> Any:
+        return wrap(np.repeat(np.arange(len(self)), np.asarray(self.row_lengths())))
+
+    def row_starts(self, name: Any = None) -> Any:
+        return wrap(np.asarray(self._penstock_value.row_splits)[:-1])
+
+    def row_limits(self, name: Any = None) -> Any:
+        return wrap(np.asarray(self._penstock_value.row_splits)[1:])
+
+    def nested_row_lengths(self, name: Any = None) -> tuple[Any, ...]:
+        return tuple(
+            wrap(np.diff(np.asarray(s))) for s in self._penstock_value.nested_row_splits
+        )
+
+    def nested_value_rowids(self, name: Any = None) -> tuple[Any, ...]:
+        return tuple(
+            wrap(np.repeat(np.arange(len(n)), np.asarray(n)))
+            for n in self.nested_row_lengths()
+        )
+
+    def bounding_shape(self, axis: Any = None, **more: Any) -> Any:
+        sizes = [len(self)]
+        for lengths in self.nested_row_lengths():
+            sizes.append(int(np.asarray(lengths).max(initial=0)))
+        sizes.extend(self._penstock_value.values.shape[1:])
+        made = np.array(sizes, np.int64)
+        return wrap(made if axis is None else made[axis])
+
+    @property
+    def uniform_row_length(self) -> Any:
+        return None
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows with other values."""
+        from penstock.tf._values import convert_to_tensor
+
+        flat = np.asarray(convert_to_tensor(new_values))
+        splits = tuple(self._penstock_value.nested_row_splits)
+        return RaggedTensor._of(Ragged(flat, splits))
+
+    def with_values(self, new_values: Any) -> RaggedTensor:
+        """The same outer rows with other values."""
+        return RaggedTensor.from_row_splits(new_values, self.row_splits)
+
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """Rows of several dimensions as those of one."""
+        if outer_axis != 0:
+            return self.with_values(
+                self.values.merge_dims(outer_axis - 1, inner_axis - 1)
+            )
+        made: Any = self
+        for _ in range(inner_axis):
+            made = made.values
+        return made
+
     @property
     def values(self) -> Any:
         ragged = self._penstock_value
@@ -75,7 +224,7 @@ class RaggedTensor:
 
     @property
     def dtype(self) -> Any:
-        return self._penstock_value.dtype
+        return as_dtype(self._penstock_value.dtype)
 
     @property
     def shape(self) -> TensorShape:

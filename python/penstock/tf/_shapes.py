@@ -96,6 +96,44 @@ class TensorShape(tuple):  # type: ignore[type-arg]
     def with_rank(self, rank: int) -> TensorShape:
         return self.merge_with([None] * rank)
 
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_has_rank(self, rank: int) -> None:
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other: Any) -> None:
+        rank = TensorShape(other).rank
+        if None not in (self.rank, rank) and self.rank != rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def assert_is_fully_defined(self) -> None:
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every shape that this stands for is one that `other` does."""
+        shape = TensorShape(other)
+        if not shape._known:
+            return True
+        return self.rank == shape.rank and all(
+            b is None or a == b for a, b in zip(self, shape)
+        )
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        shape = TensorShape(other)
+        if self.rank is None or self.rank != shape.rank:
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self, shape)])
+
     def __getitem__(self, key: Any) -> Any:
         got = tuple.__getitem__(self, key)
         return TensorShape(got) if isinstance(key, slice) else got
@@ -173,6 +211,17 @@ class TensorSpec:
         if isinstance(value, bytes):
             return cls((), "string", name)
         return cls(value.shape, value.dtype, name)
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    def is_subtype_of(self, other: Any) -> bool:
+        return (
+            isinstance(other, TensorSpec)
+            and self.dtype == other.dtype
+            and self.shape.is_subtype_of(other.shape)
+        )
 
     def is_compatible_with(self, other: Any) -> bool:
         if not isinstance(other, TensorSpec):

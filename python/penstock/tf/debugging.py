@@ -18,7 +18,8 @@ import numpy as np
 
 from penstock._errors import InvalidArgumentError
 from penstock.tf import _missing
-from penstock.tf._values import convert_to_tensor
+from penstock.tf._dtypes import as_dtype
+from penstock.tf._values import convert_to_tensor, is_tensor
 
 
 def _plain(value: Any) -> Any:
@@ -129,6 +130,101 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
     """Checks that a condition holds."""
     if not np.all(_plain(condition)):
         raise InvalidArgumentError(f"Assert: assertion failed: {data}")
+
+
+def assert_negative(x: Any, message: Any = None, **more: Any) -> None:
+    """Checks that all values are below 0."""
+    assert_less(x, 0, message)
+
+
+def assert_non_positive(x: Any, message: Any = None, **more: Any) -> None:
+    """Checks that no value is above 0."""
+    assert_less_equal(x, 0, message)
+
+
+def _rank(op: str, x: Any, fits: Any, wanted: str, message: Any) -> None:
+    found = _plain(x).ndim
+    if not fits(found):
+        note = f"{message}: " if message else ""
+        raise ValueError(f"{op}: {note}rank must be {wanted}, got {found}")
+
+
+def assert_rank_at_least(
+    x: Any, rank: Any, message: Any = None, name: Any = None
+) -> None:
+    """Checks that there are so many dimensions, or more."""
+    least = int(rank)
+    _rank("assert_rank_at_least", x, lambda n: n >= least, f">= {least}", message)
+
+
+def assert_rank_in(x: Any, ranks: Any, message: Any = None, name: Any = None) -> None:
+    """Checks that the number of dimensions is one of several."""
+    allowed = [int(r) for r in ranks]
+    _rank("assert_rank_in", x, lambda n: n in allowed, f"one of {allowed}", message)
+
+
+def assert_scalar(tensor: Any, message: Any = None, name: Any = None) -> Any:
+    """Checks that there are no dimensions; gives the tensor."""
+    _rank("assert_scalar", tensor, lambda n: n == 0, "0", message)
+    return convert_to_tensor(tensor)
+
+
+def assert_integer(x: Any, message: Any = None, name: Any = None) -> None:
+    """Checks that the dtype is one of whole numbers."""
+    kind = _plain(x).dtype
+    if kind.kind not in "iu":
+        raise TypeError(f"assert_integer: {message or 'expected integers'}, got {kind}")
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> Any:
+    """Checks that all have one dtype of floats; gives it."""
+    found = {convert_to_tensor(t).dtype for t in tensors or ()}
+    if dtype is not None:
+        found.add(as_dtype(dtype))
+    if len(found) > 1 or not all(f.is_floating for f in found):
+        raise ValueError(f"expected one float dtype, got {sorted(map(str, found))}")
+    return found.pop() if found else as_dtype("float32")
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Checks for a list or the like: no tensor, no string."""
+    if isinstance(values, (str, bytes, np.ndarray)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"expected argument `values` to be a list, got {type(values)}")
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor of numbers."""
+    return is_tensor(tensor) and as_dtype(tensor.dtype).is_numeric
+
+
+def enable_check_numerics(*unused: Any, **more: Any) -> None:
+    """Accepted: use `tf.debugging.check_numerics` where it matters."""
+
+
+def disable_check_numerics() -> None:
+    """Accepted."""
+
+
+def enable_traceback_filtering() -> None:
+    """Accepted: tracebacks are Python's."""
+
+
+def disable_traceback_filtering() -> None:
+    """Accepted: tracebacks are Python's."""
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Tracebacks are Python's."""
+    return False
+
+
+def set_log_device_placement(enabled: bool) -> None:
+    """Accepted: everything is on the host."""
+
+
+def get_log_device_placement() -> bool:
+    """Everything is on the host."""
+    return False
 
 
 def __getattr__(name: str) -> Any:

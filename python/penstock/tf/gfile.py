@@ -110,5 +110,10 @@ def join(path: Any, *paths: Any) -> str:
     return os.path.join(os.fsdecode(path), *map(os.fsdecode, paths))
 
 
+def get_registered_schemes() -> list[str]:
+    """The prefixes of names that can be read."""
+    return ["", "file://", "http://", "https://"]
+
+
 def __getattr__(name: str) -> Any:
     return _missing.resolve("io.gfile", name)

@@ -21,6 +21,42 @@ from penstock._trace_value import Traced, TracedBytes
 from penstock.tf import _missing
 from penstock.tf._apply import dims, eager_only, known, numpy_of, traceable
 from penstock.tf._dtypes import as_dtype, int32, numpy_dtype, uint8
+from penstock.tf._patches import (
+    crop_and_resize as crop_and_resize,
+)
+from penstock.tf._patches import (
+    draw_bounding_boxes as draw_bounding_boxes,
+)
+from penstock.tf._patches import (
+    extract_patches as extract_patches,
+)
+from penstock.tf._patches import (
+    image_gradients as image_gradients,
+)
+from penstock.tf._patches import (
+    non_max_suppression as non_max_suppression,
+)
+from penstock.tf._patches import (
+    psnr as psnr,
+)
+from penstock.tf._patches import (
+    random_jpeg_quality as random_jpeg_quality,
+)
+from penstock.tf._patches import (
+    rgb_to_yiq as rgb_to_yiq,
+)
+from penstock.tf._patches import (
+    sobel_edges as sobel_edges,
+)
+from penstock.tf._patches import (
+    stateless_random_jpeg_quality as stateless_random_jpeg_quality,
+)
+from penstock.tf._patches import (
+    total_variation as total_variation,
+)
+from penstock.tf._patches import (
+    yiq_to_rgb as yiq_to_rgb,
+)
 from penstock.tf._values import convert_to_tensor, has_traced, wrap
 
 

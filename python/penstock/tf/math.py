@@ -24,6 +24,93 @@ from penstock.tf._apply import (
     traceable,
 )
 from penstock.tf._dtypes import int32, int64, numpy_dtype
+from penstock.tf._special import (
+    accumulate_n as accumulate_n,
+)
+from penstock.tf._special import (
+    confusion_matrix as confusion_matrix,
+)
+from penstock.tf._special import (
+    cumulative_logsumexp as cumulative_logsumexp,
+)
+from penstock.tf._special import (
+    erf as erf,
+)
+from penstock.tf._special import (
+    erfc as erfc,
+)
+from penstock.tf._special import (
+    in_top_k as in_top_k,
+)
+from penstock.tf._special import (
+    invert_permutation as invert_permutation,
+)
+from penstock.tf._special import (
+    is_non_decreasing as is_non_decreasing,
+)
+from penstock.tf._special import (
+    is_strictly_increasing as is_strictly_increasing,
+)
+from penstock.tf._special import (
+    lgamma as lgamma,
+)
+from penstock.tf._special import (
+    log_sigmoid as log_sigmoid,
+)
+from penstock.tf._special import (
+    log_softmax as log_softmax,
+)
+from penstock.tf._special import (
+    multiply_no_nan as multiply_no_nan,
+)
+from penstock.tf._special import (
+    nextafter as nextafter,
+)
+from penstock.tf._special import (
+    polyval as polyval,
+)
+from penstock.tf._special import (
+    reciprocal_no_nan as reciprocal_no_nan,
+)
+from penstock.tf._special import (
+    scalar_mul as scalar_mul,
+)
+from penstock.tf._special import (
+    softsign as softsign,
+)
+from penstock.tf._special import (
+    truncatemod as truncatemod,
+)
+from penstock.tf._special import (
+    unsorted_segment_max as unsorted_segment_max,
+)
+from penstock.tf._special import (
+    unsorted_segment_mean as unsorted_segment_mean,
+)
+from penstock.tf._special import (
+    unsorted_segment_min as unsorted_segment_min,
+)
+from penstock.tf._special import (
+    unsorted_segment_prod as unsorted_segment_prod,
+)
+from penstock.tf._special import (
+    unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
+)
+from penstock.tf._special import (
+    unsorted_segment_sum as unsorted_segment_sum,
+)
+from penstock.tf._special import (
+    xdivy as xdivy,
+)
+from penstock.tf._special import (
+    xlog1py as xlog1py,
+)
+from penstock.tf._special import (
+    xlogy as xlogy,
+)
+from penstock.tf._special import (
+    zero_fraction as zero_fraction,
+)
 from penstock.tf._values import _SMALL, convert_to_tensor, wrap
 
 
@@ -484,9 +571,28 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     return _segments(np.max, 0, data, segment_ids)
 
 
+def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+    """Smallest values of rows of equal segment."""
+    return _segments(np.min, 0, data, segment_ids)
+
+
+def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+    """Products of rows of equal segment."""
+    return _segments(np.prod, 1, data, segment_ids)
+
+
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     """Means of rows of equal segment."""
     return _segments(np.mean, 0, data, segment_ids)
+
+
+@traceable
+def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
+    """exp(x) divided by its sum along an axis, the last by default."""
+    at = -1 if axis is None else axis
+    x = convert_to_tensor(logits)
+    powers = exp(x - reduce_max(x, at, True))
+    return powers / reduce_sum(powers, at, True)
 
 
 @traceable
@@ -495,8 +601,14 @@ def matmul(
     b: Any,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
     name: str | None = None,
-    **more: Any,
 ) -> Any:
     """The product of matrices.
 
@@ -504,15 +616,26 @@ def matmul(
     >>> tf.matmul([[1, 2]], [[3], [4]]).numpy().tolist()
     [[11]]
     """
-    if any(more.values()):
-        raise NotImplementedError(f"matmul: {sorted(more)}")
+    for letter, turn, adjoin in (
+        ("a", transpose_a, adjoint_a),
+        ("b", transpose_b, adjoint_b),
+    ):
+        if turn and adjoin:
+            raise ValueError(
+                f"Only one of `transpose_{letter}` and `adjoint_{letter}` can be True."
+            )
     a, b = operand(a, b), operand(b, a)
-    if transpose_a:
+    # Of real numbers the adjoint is the transpose.
+    if transpose_a or adjoint_a:
         a = apply("swapaxes", a, -1, -2)
-    if transpose_b:
+    if transpose_b or adjoint_b:
         b = apply("swapaxes", b, -1, -2)
+    kind = None if output_type is None else numpy_dtype(output_type)
     if is_traced(a, b):
-        return engine_ops.matmul(a, b)
+        made = engine_ops.matmul(a, b)
+        return made if kind is None else made.astype(kind)
+    if kind is not None:
+        return wrap(np.matmul(np.asarray(a).astype(kind), np.asarray(b).astype(kind)))
     return wrap(np.matmul(np.asarray(a), np.asarray(b)))
 
 

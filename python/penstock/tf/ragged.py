@@ -15,7 +15,7 @@ from penstock._ragged import Ragged
 from penstock.tf import _missing
 from penstock.tf._dtypes import numpy_dtype
 from penstock.tf._ragged import RaggedTensor
-from penstock.tf._values import list_to_array, wrap
+from penstock.tf._values import convert_to_tensor, list_to_array, wrap
 
 
 def constant(pylist: Any, dtype: Any = None, **more: Any) -> Any:
@@ -40,8 +40,82 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> RaggedTensor:
     return RaggedTensor._of(Ragged(flat, (ends,)))
 
 
+def range(  # noqa: A001 (TensorFlow's name)
+    starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, **more: Any
+) -> RaggedTensor:
+    """Rows of numbers in steps.
+
+    >>> import penstock.tf as tf
+    >>> tf.ragged.range([0, 3], [2, 5]).to_list()
+    [[0, 1], [3, 4]]
+    """
+    first, last = (0, starts) if limits is None else (starts, limits)
+    parts = [np.asarray(convert_to_tensor(v)) for v in (first, last, deltas)]
+    kind = np.result_type(*parts) if dtype is None else numpy_dtype(dtype)
+    rows = [np.arange(*row, dtype=kind) for row in zip(*np.broadcast_arrays(*parts))]
+    return stack(rows)
+
+
+def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
+    """The values where `mask` is true, as rows."""
+    rows = [np.asarray(row) for row in data]
+    chosen = [np.asarray(row).astype(bool) for row in mask]
+    kept = [row[own] for row, own in zip(rows, chosen, strict=True)]
+    return stack(kept)
+
+
+def map_flat_values(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """`op` of the values of ragged tensors, in their rows."""
+    ragged = [a for a in (*args, *kwargs.values()) if isinstance(a, RaggedTensor)]
+    if not ragged:
+        return op(*args, **kwargs)
+
+    def flat(value: Any) -> Any:
+        return value.flat_values if isinstance(value, RaggedTensor) else value
+
+    made = op(*map(flat, args), **{k: flat(v) for k, v in kwargs.items()})
+    return ragged[0].with_flat_values(made)
+
+
+def row_splits_to_segment_ids(
+    splits: Any, name: Any = None, out_type: Any = None
+) -> Any:
+    """The row of each value."""
+    lengths = np.diff(np.asarray(convert_to_tensor(splits)))
+    return wrap(np.repeat(np.arange(len(lengths)), lengths).astype(np.int64))
+
+
+def segment_ids_to_row_splits(
+    segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: Any = None
+) -> Any:
+    """Where the rows are cut."""
+    ids = np.asarray(convert_to_tensor(segment_ids))
+    counts = np.bincount(ids, minlength=int(num_segments or 0))
+    return wrap(np.cumsum([0, *counts]).astype(np.int64))
+
+
+def stack_dynamic_partitions(
+    data: Any, partitions: Any, num_partitions: Any, name: Any = None
+) -> RaggedTensor:
+    """The values of each of several groups, as rows."""
+    values = np.asarray(convert_to_tensor(data))
+    groups = np.asarray(convert_to_tensor(partitions))
+    numbers = np.arange(int(num_partitions))
+    return stack([values[groups == i] for i in numbers])
+
+
 def __getattr__(name: str) -> Any:
     return _missing.resolve("ragged", name)
 
 
-__all__ = ["RaggedTensor", "constant", "stack"]
+__all__ = [
+    "RaggedTensor",
+    "boolean_mask",
+    "constant",
+    "map_flat_values",
+    "range",
+    "row_splits_to_segment_ids",
+    "segment_ids_to_row_splits",
+    "stack",
+    "stack_dynamic_partitions",
+]

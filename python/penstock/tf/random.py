@@ -493,6 +493,10 @@ def set_global_generator(generator: Generator) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "experimental":
+        from penstock.tf import _random_experimental
+
+        return _random_experimental
     return _missing.resolve("random", name)
 
 

@@ -53,6 +53,155 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     return SparseTensor(places, array[tuple(places.T)], array.shape)
 
 
+def _parts(sp_input: SparseTensor) -> tuple[Any, Any, Any]:
+    given = sp_input.indices, sp_input.values, sp_input.dense_shape
+    places, values, shape = (np.asarray(g) for g in given)
+    return places, values, shape
+
+
+def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+    """The same with its values in the order of rows."""
+    places, values, shape = _parts(sp_input)
+    order = np.lexsort(places.T[::-1])
+    return SparseTensor(places[order], wrap(values[order]), shape)
+
+
+def reshape(
+    sp_input: SparseTensor, shape: Any, name: str | None = None
+) -> SparseTensor:
+    """The same values in another shape; one dimension may be -1."""
+    places, values, old = _parts(sp_input)
+    wanted = np.asarray(convert_to_tensor(shape)).astype(np.int64)
+    total = int(np.prod(old))
+    if -1 in wanted.tolist():
+        rest = int(-np.prod(wanted))
+        wanted = np.where(wanted == -1, total // max(rest, 1), wanted)
+    if int(np.prod(wanted)) != total:
+        raise InvalidArgumentError(f"sparse.reshape: {old} has no shape {wanted}")
+    flat = np.ravel_multi_index(tuple(places.T), tuple(old)) if len(places) else []
+    made = np.stack(np.unravel_index(flat, tuple(wanted)), -1) if len(places) else None
+    if made is None:
+        made = np.zeros((0, len(wanted)), np.int64)
+    return SparseTensor(made, wrap(values), wanted)
+
+
+def transpose(
+    sp_input: SparseTensor, perm: Any = None, name: str | None = None
+) -> SparseTensor:
+    """With its dimensions in another order."""
+    places, values, shape = _parts(sp_input)
+    order = np.arange(len(shape))[::-1] if perm is None else np.asarray(perm)
+    made = SparseTensor(places[:, order], wrap(values), shape[order])
+    return reorder(made)
+
+
+def expand_dims(
+    sp_input: SparseTensor, axis: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """With a dimension of 1 more."""
+    places, values, shape = _parts(sp_input)
+    at = len(shape) if axis is None else int(axis)
+    at = at + len(shape) + 1 if at < 0 else at
+    wider = np.insert(places, at, 0, axis=1)
+    return SparseTensor(wider, wrap(values), np.insert(shape, at, 1))
+
+
+def concat(axis: int, sp_inputs: Any, **more: Any) -> SparseTensor:
+    """Several along one dimension."""
+    inputs = [_parts(s) for s in sp_inputs]
+    at = int(axis) % len(inputs[0][2])
+    places, offset = [], 0
+    for own, _, shape in inputs:
+        moved = own.copy()
+        moved[:, at] += offset
+        places.append(moved)
+        offset += int(shape[at])
+    sizes = np.max([shape for _, _, shape in inputs], axis=0)
+    sizes[at] = offset
+    values = np.concatenate([v for _, v, _ in inputs])
+    return reorder(SparseTensor(np.concatenate(places), wrap(values), sizes))
+
+
+def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
+    """Only the values that are marked."""
+    places, values, shape = _parts(sp_input)
+    kept = np.asarray(convert_to_tensor(to_retain)).astype(bool)
+    return SparseTensor(places[kept], wrap(values[kept]), shape)
+
+
+def slice(  # noqa: A001 (TensorFlow's name)
+    sp_input: SparseTensor, start: Any, size: Any, name: str | None = None
+) -> SparseTensor:
+    """A part of it."""
+    places, values, shape = _parts(sp_input)
+    first = np.asarray(convert_to_tensor(start)).astype(np.int64)
+    sizes = np.minimum(np.asarray(convert_to_tensor(size)), shape - first)
+    kept = ((places >= first) & (places < first + sizes)).all(1)
+    return SparseTensor(places[kept] - first, wrap(values[kept]), sizes)
+
+
+def map_values(op: Any, *args: Any, **kwargs: Any) -> SparseTensor:
+    """`op` of the values, in their places."""
+    first = next(a for a in args if isinstance(a, SparseTensor))
+    plain = [a.values if isinstance(a, SparseTensor) else a for a in args]
+    return first.with_values(op(*plain, **kwargs))
+
+
+def add(a: Any, b: Any, threshold: Any = 0) -> Any:
+    """The sum; sparse where both are."""
+    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
+        return wrap(np.asarray(to_dense(a)) + np.asarray(to_dense(b)))
+    places = np.concatenate([_parts(a)[0], _parts(b)[0]])
+    values = np.concatenate([_parts(a)[1], _parts(b)[1]])
+    unique, inverse = np.unique(places, axis=0, return_inverse=True)
+    total = np.zeros(len(unique), values.dtype)
+    np.add.at(total, inverse.reshape(-1), values)
+    kept = np.abs(total) > threshold if threshold else np.ones(len(total), bool)
+    return SparseTensor(unique[kept], wrap(total[kept]), a.dense_shape)
+
+
+def _reduced(reduce: Any, sp_input: SparseTensor, axis: Any, keepdims: Any) -> Any:
+    over = tuple(axis) if isinstance(axis, (list, tuple)) else axis
+    dense = np.asarray(to_dense(sp_input))
+    made = reduce(dense, axis=over, keepdims=bool(keepdims))
+    return wrap(np.asarray(made).astype(dense.dtype)[()])
+
+
+def reduce_sum(
+    sp_input: SparseTensor, axis: Any = None, keepdims: Any = None, **more: Any
+) -> Any:
+    """Sums, as an array."""
+    return _reduced(np.sum, sp_input, axis, keepdims)
+
+
+def fill_empty_rows(
+    sp_input: SparseTensor, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Any]:
+    """(with a value in each row that had none, which rows these are)."""
+    places, values, shape = _parts(sp_input)
+    empty = np.bincount(places[:, 0], minlength=int(shape[0])) == 0
+    rows = np.flatnonzero(empty)
+    added = np.zeros((len(rows), len(shape)), np.int64)
+    added[:, 0] = rows
+    fill = default_value.encode() if isinstance(default_value, str) else default_value
+    more = np.full(len(rows), fill, values.dtype)
+    made = SparseTensor(
+        np.concatenate([places, added]), wrap(np.concatenate([values, more])), shape
+    )
+    return reorder(made), wrap(empty)
+
+
+def to_indicator(
+    sp_input: SparseTensor, vocab_size: Any, name: str | None = None
+) -> Any:
+    """True at the numbers that each row has."""
+    places, values, shape = _parts(sp_input)
+    out = np.zeros((*shape[:-1], int(vocab_size)), bool)
+    kept = values < int(vocab_size)
+    out[(*places[kept][:, :-1].T, values[kept])] = True
+    return wrap(out)
+
+
 def stack_rows(rows: list[Any], row_shape: tuple[Any, ...]) -> SparseTensor:
     """Dense rows of different shapes as one sparse batch."""
     arrays = [np.asarray(row) for row in rows]
@@ -150,4 +299,20 @@ def __getattr__(name: str) -> Any:
     return _missing.resolve("sparse", name)
 
 
-__all__ = ["SparseTensor", "from_dense", "to_dense"]
+__all__ = [
+    "SparseTensor",
+    "add",
+    "concat",
+    "expand_dims",
+    "fill_empty_rows",
+    "from_dense",
+    "map_values",
+    "reduce_sum",
+    "reorder",
+    "reshape",
+    "retain",
+    "slice",
+    "to_dense",
+    "to_indicator",
+    "transpose",
+]

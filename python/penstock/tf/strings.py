@@ -11,7 +11,6 @@ that is traced; one that uses others runs as Python.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 from penstock import strings as engine
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
-from penstock.tf import _missing
+from penstock.tf import _hash, _missing
 from penstock.tf._apply import eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
@@ -172,20 +171,57 @@ def strip(input: Any, name: str | None = None) -> Any:
 
 def ngrams(
     data: Any,
-    ngram_width: int,
+    ngram_width: Any,
     separator: str = " ",
-    **more: Any,
+    pad_values: Any = None,
+    padding_width: int | None = None,
+    preserve_short_sequences: bool = False,
+    name: str | None = None,
 ) -> Any:
-    """Runs of `ngram_width` strings, joined."""
-    if any(v is not None and v is not False for v in more.values()):
-        raise NotImplementedError(f"ngrams: {sorted(more)}")
-    items = [bytes(s) for s in np.asarray(convert_to_tensor(data))]
+    """Runs of `ngram_width` strings, joined; of each row for several rows.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.ngrams(["a", "b", "c"], 2).numpy().tolist()
+    [b'a b', b'b c']
+    >>> tf.strings.ngrams(["a"], 2, pad_values=("<", ">")).numpy().tolist()
+    [b'< a', b'a >']
+    """
+    widths = (
+        list(ngram_width) if isinstance(ngram_width, (list, tuple)) else [ngram_width]
+    )
+    left = right = None
+    if pad_values is not None:
+        both = (
+            pad_values if isinstance(pad_values, (list, tuple)) else (pad_values,) * 2
+        )
+        left, right = (_text(p) for p in both)
     between = _text(separator)
-    made = [
-        between.join(items[i : i + ngram_width])
-        for i in range(len(items) - ngram_width + 1)
-    ]
-    return wrap(np.array(made, dtype=object))
+
+    def grams(items: list[bytes]) -> list[bytes]:
+        made: list[bytes] = []
+        for width in map(int, widths):
+            row = items
+            if left is not None and right is not None:
+                room = width - 1
+                if padding_width is not None:
+                    room = min(room, int(padding_width))
+                row = [left] * room + items + [right] * room
+            found = [row[i : i + width] for i in range(len(row) - width + 1)]
+            if not found and row and preserve_short_sequences:
+                found = [row]
+            made.extend(between.join(part) for part in found)
+        return made
+
+    rows = data if isinstance(data, RaggedTensor) else convert_to_tensor(data)
+    if not isinstance(rows, RaggedTensor) and rows.ndim == 1:
+        made = grams([bytes(s) for s in np.asarray(rows)])
+        return wrap(np.array(made, dtype=object))
+    parts = [grams([bytes(s) for s in np.asarray(row)]) for row in rows]
+    if not isinstance(rows, RaggedTensor):
+        return wrap(np.array(parts, dtype=object))
+    flat = np.array([s for row in parts for s in row], dtype=object)
+    ends = np.cumsum([0, *map(len, parts)]).astype(np.int64)
+    return RaggedTensor._of(Ragged(flat, (ends,)))
 
 
 def reduce_join(
@@ -309,38 +345,206 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> A
 
 
 def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Any:
-    """A number below `num_buckets` for each string (not TensorFlow's)."""
+    """A number below `num_buckets` for each string, TensorFlow's of version 1.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.to_hash_bucket(["cat", "dog"], 10).numpy().tolist()
+    [5, 5]
+    """
     count = int(num_buckets)
-    return _each(lambda s: zlib.crc32(s) % count, np.int64, input)
+    return _each(lambda s: _hash.hash64(s) % count, np.int64, input)
 
 
-to_hash_bucket_fast = to_hash_bucket
+def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -> Any:
+    """A number below `num_buckets` for each string, TensorFlow's.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy()
+    array([0, 2, 2])
+    """
+    count = int(num_buckets)
+    return _each(lambda s: _hash.fingerprint64(s) % count, np.int64, input)
 
 
-def unicode_decode(
-    input: Any, input_encoding: str = "UTF-8", errors: str = "replace", **more: Any
+def to_hash_bucket_strong(
+    input: Any, num_buckets: Any, key: Any, name: str | None = None
 ) -> Any:
-    """The numbers of the characters."""
-    x = convert_to_tensor(input)
-    if isinstance(x, bytes):
-        points = [ord(c) for c in x.decode(input_encoding, errors)]
-        return wrap(np.array(points, np.int32))
-    rows = [
-        [ord(c) for c in bytes(s).decode(input_encoding, errors)]
-        for s in np.asarray(x).reshape(-1)
-    ]
-    flat = np.array([c for row in rows for c in row], np.int32)
+    """The same by a key of two numbers, so that nobody can aim at a bucket."""
+    count = int(num_buckets)
+    first, second = (int(k) % 2**64 for k in key)
+    return _each(lambda s: _hash.siphash(s, first, second) % count, np.int64, input)
+
+
+def _decoded(data: bytes, encoding: str, errors: str, replacement: int) -> str:
+    """Text as TensorFlow decodes it: errors "strict", "replace" or "ignore"."""
+    try:
+        if errors == "replace" and replacement != 0xFFFD:
+            found = data.decode(encoding, "replace")
+            return found.replace(chr(0xFFFD), chr(replacement))
+        return data.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(
+            f"Invalid formatting on input string: {error}"
+        ) from None
+
+
+def _ragged_of(rows: list[list[Any]], dtype: Any) -> Any:
+    flat = np.array([c for row in rows for c in row], dtype)
     ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     return RaggedTensor._of(Ragged(flat, (ends,)))
 
 
+def _characters(
+    input: Any,
+    encoding: str,
+    errors: str,
+    replacement: int,
+    dtype: Any,
+    of: Callable[[str], Any],
+) -> tuple[Any, Any]:
+    """(what `of` gives of each character, the byte at which it begins)."""
+    x = convert_to_tensor(input)
+
+    def parts(s: bytes) -> tuple[list[Any], list[int]]:
+        text = _decoded(s, encoding, errors, replacement)
+        ends = np.cumsum([0, *(len(c.encode(_plain_name(encoding))) for c in text)])
+        return [of(c) for c in text], ends[:-1].tolist()
+
+    if isinstance(x, bytes):
+        found, starts = parts(bytes(x))
+        return wrap(np.array(found, dtype)), wrap(np.array(starts, np.int64))
+    rows = [parts(bytes(s)) for s in np.asarray(x).reshape(-1)]
+    return (
+        _ragged_of([row for row, _ in rows], dtype),
+        _ragged_of([row for _, row in rows], np.int64),
+    )
+
+
+def _plain_name(encoding: str) -> str:
+    """Without a mark of the byte order in front of every character."""
+    return {"UTF-16": "UTF-16-BE", "UTF-32": "UTF-32-BE"}.get(
+        encoding.upper(), encoding
+    )
+
+
+def unicode_decode(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The numbers of the characters."""
+    given = (input, input_encoding, errors, replacement_char)
+    return _characters(*given, np.int32, ord)[0]
+
+
+def unicode_decode_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """(the numbers of the characters, the bytes at which they begin)."""
+    given = (input, input_encoding, errors, replacement_char)
+    return _characters(*given, np.int32, ord)
+
+
 def unicode_split(
-    input: Any, input_encoding: str = "UTF-8", errors: str = "replace", **more: Any
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    name: str | None = None,
 ) -> Any:
     """The characters of a string."""
-    return _split(
-        input, lambda s: [c.encode() for c in s.decode(input_encoding, errors)]
+    given = (input, input_encoding, errors, replacement_char)
+    name = _plain_name(input_encoding)
+    return _characters(*given, object, lambda c: c.encode(name))[0]
+
+
+def unicode_split_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    name: str | None = None,
+) -> Any:
+    """(the characters of a string, the bytes at which they begin)."""
+    given = (input, input_encoding, errors, replacement_char)
+    name = _plain_name(input_encoding)
+    return _characters(*given, object, lambda c: c.encode(name))
+
+
+def unicode_encode(
+    input: Any,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    name: str | None = None,
+) -> Any:
+    """Text of the numbers of its characters.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.unicode_encode([71, 246], "UTF-8").numpy().decode()
+    'Gö'
+    """
+    target = _plain_name(output_encoding)
+
+    def text(points: Any) -> bytes:
+        made = []
+        for point in np.asarray(points).tolist():
+            good = 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000
+            if not good and errors == "strict":
+                raise InvalidArgumentError(f"unicode_encode: {point} is no character")
+            if good or errors == "replace":
+                made.append(chr(point if good else replacement_char))
+        return "".join(made).encode(target)
+
+    if not isinstance(input, RaggedTensor):
+        input = convert_to_tensor(input)
+        if input.ndim == 1:
+            return Bytes(text(input))
+    return wrap(np.array([text(row) for row in input], dtype=object))
+
+
+def unicode_transcode(
+    input: Any,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Text in another encoding."""
+    target = _plain_name(output_encoding)
+    return _each(
+        lambda s: _decoded(s, input_encoding, errors, replacement_char).encode(target),
+        object,
+        input,
     )
+
+
+def unsorted_segment_join(
+    inputs: Any,
+    segment_ids: Any,
+    num_segments: Any,
+    separator: str = "",
+    name: str | None = None,
+) -> Any:
+    """The strings of each segment as one."""
+    texts = np.asarray(convert_to_tensor(inputs)).reshape(-1)
+    groups = np.asarray(convert_to_tensor(segment_ids)).reshape(-1)
+    between = _text(separator)
+    made = [
+        between.join(bytes(s) for s in texts[groups == i])
+        for i in range(int(num_segments))
+    ]
+    return wrap(np.array(made, dtype=object))
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,216 @@
+"""`tf.lookup`: tables from keys to values, held in memory.
+
+>>> import penstock.tf as tf
+>>> table = tf.lookup.StaticHashTable(
+...     tf.lookup.KeyValueTensorInitializer(["cat", "dog"], [0, 1]), default_value=-1)
+>>> table.lookup(tf.constant(["dog", "cow"])).numpy()
+array([ 1, -1], dtype=int32)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from penstock._dataset import Dataset as Engine
+from penstock._errors import FailedPreconditionError, InvalidArgumentError
+from penstock.tf import _hash, _missing
+from penstock.tf._dtypes import DType, as_dtype, int64, string
+from penstock.tf._values import convert_to_tensor, wrap
+
+
+class TextFileIndex:
+    """What of a line a table takes: the whole of it, or its number."""
+
+    WHOLE_LINE = -2
+    LINE_NUMBER = -1
+
+
+def _items(values: Any, dtype: Any) -> tuple[list[Any], DType]:
+    tensor = convert_to_tensor(values, None if dtype is None else dtype)
+    if isinstance(tensor, bytes):
+        return [bytes(tensor)], string
+    array = np.asarray(tensor).reshape(-1)
+    return array.tolist(), as_dtype(tensor.dtype)
+
+
+class KeyValueTensorInitializer:
+    """Keys and their values."""
+
+    def __init__(
+        self,
+        keys: Any,
+        values: Any,
+        key_dtype: Any = None,
+        value_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._keys, self.key_dtype = _items(keys, key_dtype)
+        self._values, self.value_dtype = _items(values, value_dtype)
+        if len(self._keys) != len(self._values):
+            raise InvalidArgumentError(
+                f"KeyValueTensorInitializer: {len(self._keys)} keys and "
+                f"{len(self._values)} values"
+            )
+
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        return list(zip(self._keys, self._values))
+
+
+class TextFileInitializer:
+    """Keys and values of the lines of a file."""
+
+    def __init__(
+        self,
+        filename: Any,
+        key_dtype: Any,
+        key_index: int,
+        value_dtype: Any,
+        value_index: int,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = None,
+        value_index_offset: int = 0,
+    ) -> None:
+        self._file = os.fsdecode(filename)
+        self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        self._places = key_index, value_index
+        self._limit = vocab_size
+        self._delimiter = delimiter.encode()
+        self._offset = value_index_offset
+
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        lines: Any = Engine.text_lines(self._file)
+        if self._limit is not None:
+            lines = lines.take(int(self._limit))
+        made = []
+        for number, line in enumerate(lines):
+            key, value = (
+                self._part(line, number, place, dtype)
+                for place, dtype in zip(
+                    self._places, (self.key_dtype, self.value_dtype), strict=True
+                )
+            )
+            if self._offset and self._places[1] == TextFileIndex.LINE_NUMBER:
+                value += self._offset
+            made.append((key, value))
+        return made
+
+    def _part(self, line: bytes, number: int, place: int, dtype: DType) -> Any:
+        if place == TextFileIndex.LINE_NUMBER:
+            return number
+        text = line
+        if place != TextFileIndex.WHOLE_LINE:
+            fields = line.split(self._delimiter)
+            if place >= len(fields):
+                raise InvalidArgumentError(
+                    f"{self._file}: line {number} has {len(fields)} columns, column "
+                    f"{place} is wanted"
+                )
+            text = fields[place]
+        if dtype == string:
+            return text
+        return dtype.dtype.type(text).item()
+
+
+class StaticHashTable:
+    """A table that does not change; keys that it does not have give the default."""
+
+    def __init__(
+        self,
+        initializer: Any,
+        default_value: Any,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        self.key_dtype: DType = initializer.key_dtype
+        self.value_dtype: DType = initializer.value_dtype
+        self._table: dict[Any, Any] = {}
+        for key, value in initializer._pairs():
+            if self._table.setdefault(key, value) != value:
+                raise FailedPreconditionError(
+                    f"HashTable: the key {key!r} has the values "
+                    f"{self._table[key]!r} and {value!r}"
+                )
+        (self._default,), _ = _items(default_value, self.value_dtype)
+
+    @property
+    def default_value(self) -> Any:
+        return convert_to_tensor(self._default, self.value_dtype)
+
+    def size(self, name: str | None = None) -> Any:
+        """How many keys there are."""
+        return wrap(np.int64(len(self._table)))
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of keys, in their shape."""
+        return _looked_up(keys, self.key_dtype, self.value_dtype, self._value)
+
+    def _value(self, key: Any) -> Any:
+        return self._table.get(key, self._default)
+
+    def __getitem__(self, keys: Any) -> Any:
+        return self.lookup(keys)
+
+
+def _looked_up(keys: Any, key_dtype: DType, value_dtype: DType, value_of: Any) -> Any:
+    tensor = convert_to_tensor(keys)
+    if as_dtype(tensor.dtype) != key_dtype:
+        raise TypeError(
+            f"Dtype of argument `keys` must be {key_dtype!r}, received: "
+            f"{tensor.dtype!r}"
+        )
+    if isinstance(tensor, bytes):
+        return convert_to_tensor(value_of(bytes(tensor)), value_dtype)
+    array = np.asarray(tensor)
+    out = np.empty(array.size, value_dtype.dtype)
+    out[:] = [value_of(key) for key in array.reshape(-1).tolist()]
+    return wrap(out.reshape(array.shape)[()])
+
+
+class StaticVocabularyTable:
+    """Numbers of words; words that it does not have get one of further buckets."""
+
+    def __init__(
+        self,
+        initializer: Any,
+        num_oov_buckets: int,
+        lookup_key_dtype: Any = None,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        if num_oov_buckets <= 0:
+            raise ValueError(
+                f"`num_oov_buckets` must be greater than 0; use StaticHashTable "
+                f"instead. Received: {num_oov_buckets}"
+            )
+        self._buckets = int(num_oov_buckets)
+        self.key_dtype = string if initializer is None else initializer.key_dtype
+        if lookup_key_dtype is not None:
+            self.key_dtype = as_dtype(lookup_key_dtype)
+        self.value_dtype = int64
+        self._table = {} if initializer is None else dict(initializer._pairs())
+
+    def size(self, name: str | None = None) -> Any:
+        """How many numbers there are."""
+        return wrap(np.int64(len(self._table) + self._buckets))
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The numbers of keys, in their shape."""
+        return _looked_up(keys, self.key_dtype, int64, self._value)
+
+    def _value(self, key: Any) -> int:
+        found = self._table.get(key)
+        if found is not None:
+            return int(found)
+        text = key if isinstance(key, bytes) else str(key).encode()
+        return len(self._table) + _hash.fingerprint64(text) % self._buckets
+
+    def __getitem__(self, keys: Any) -> Any:
+        return self.lookup(keys)
+
+
+def __getattr__(name: str) -> Any:
+    return _missing.resolve("lookup", name)
