@@ -214,7 +214,7 @@ StatusOr<std::vector<WireRow>> read_wire(std::span<const std::byte> memory,
       PS_ASSIGN_OR_RETURN(Tensor tensor, reader.tensor(in));
       leaves.push_back(std::move(tensor));
     }
-    if (has_ragged(structure)) {
+    if (structure->has_ragged()) {
       for (const RaggedComponent& c : ragged_components(structure)) {
         if (c.ragged_rank == 0) continue;
         PS_RETURN_IF_ERROR(check_ragged(std::span<const Tensor>(
