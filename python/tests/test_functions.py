@@ -370,3 +370,19 @@ def test_the_main_thread_gets_the_gil_beside_a_busy_map():
         turns += 1
     it.close()
     assert turns > 10
+
+
+def test_generators_that_wait_are_read_side_by_side():
+    def part():
+        for i in range(10):
+            time.sleep(0.02)
+            yield np.int64(i)
+
+    ds = ps.Dataset.range(12)
+    ds = ds.interleave(lambda i: ps.Dataset.from_generator(part), cycle_length=12)
+    began = time.perf_counter()
+    values = [int(x) for x in ds]
+    took = time.perf_counter() - began
+    assert values == [i for i in range(10) for _ in range(12)]
+    # One after the other: 2.4 s.
+    assert took < 1.6

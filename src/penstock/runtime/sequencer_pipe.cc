@@ -320,9 +320,13 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
                                !pipes_[needed]->exhausted() &&
                                !has_rows(need_.also) &&
                                !(need_.any_opened && opened_has_news());
+  // A source whose calls wait needs no core: it runs beside those that do.
+  const bool waits = traits_.user_code && pipes_.empty() &&
+                     stage_->blocking.load(std::memory_order_relaxed);
   const bool may_run =
-      kind == ClaimKind::kCpu ? run_.cpu_free()
-                              : kind == ClaimKind::kHelp && !traits_.user_code;
+      kind == ClaimKind::kCpu       ? run_.cpu_free() && !waits
+      : kind == ClaimKind::kElastic ? waits
+                                    : !traits_.user_code;
   if (!ended_ && !running_ && !waits_for_input && may_run && allowed > 0 &&
       has_credit()) {
     if (work.dry_run) return true;
@@ -363,7 +367,9 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   }
   upstream.rows = unbounded ? kUnlimited : 0;
   upstream.critical = false;
-  for (std::size_t i = 0; i < pipes_.size(); ++i) {
+  // Then those that come after it: inputs take turns.
+  for (std::size_t k = 0; k < pipes_.size(); ++k) {
+    const std::size_t i = (needed + k) % pipes_.size();
     if (pipes_[i] == nullptr || (waits_for_input && i == needed) ||
         !startable(i)) {
       continue;
@@ -541,6 +547,7 @@ void SequencerPipe::collect_stats(std::vector<PipeStats>& stats,
   for (const auto& pipe : pipes_) {
     if (pipe) pipe->collect_stats(stats, now);
   }
+  stage_->stats.blocking = stage_->blocking.load(std::memory_order_relaxed);
   PipeStats pipe;
   pipe.stages = stage_->label;
   pipe.wait_input_ns =
