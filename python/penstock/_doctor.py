@@ -156,8 +156,20 @@ class Observation:
         self.errors = 0
         self.restart_s = 0.0  # between two passes over the data
         self.hot: dict[str, list[dict[str, Any]]] = {}
+        self.unused: dict[str, float] = {}  # share of time for nothing, by stage
+        self._decisions = 0  # that the engine had taken at the last look
         self._held: list[float] = []
         self._facts: dict[str, Any] | None = None
+
+    def take(self, sampler: probe.Sampler) -> None:
+        """What a sampler that has stopped saw."""
+        self.hot = sampler.hot_lines()
+        self.gil_busy, self.gil_looks = sampler.gil_busy, sampler.looks
+        for stage in self.plan.stages:
+            if stage.unused_lines:
+                share = sampler.share_of(stage.label, stage.unused_lines)
+                if share >= 0:
+                    self.unused[stage.label] = share
 
     def add_device(self, ds: DeviceDataset) -> None:
         last = len(self.plan.stages) - 1
@@ -214,7 +226,7 @@ class Observation:
                 t0 = clock()
                 if t0 >= window_end:
                     if not watching:
-                        if t0 - began < 4.0 and self._unsettled():
+                        if self._unsettled(inner, t0 - began, seconds):
                             window_end = t0 + 0.25
                         else:
                             watching = True
@@ -272,17 +284,24 @@ class Observation:
                 think += clock() - t1
             if watching:
                 self.seen.add_difference(base, Counters.of(inner, self.plan))
-                self._finish(start, count, wait, think, think_cpu)
+                # Without a consumer all there is between two calls is this loop.
+                self._finish(start, count, wait, think if consumer else 0.0, think_cpu)
         finally:
             sampler.stop()
             it.close()
-        self.hot = sampler.hot_lines()
-        self.gil_busy, self.gil_looks = sampler.gil_busy, sampler.looks
+        self.take(sampler)
         if consumer is not None and count:
             self._step_alone(consumer, element)
 
-    def _unsettled(self) -> bool:
-        """A function is on its way to worker processes."""
+    def _unsettled(self, inner: Iterator, age: float, seconds: float) -> bool:
+        """The engine changes the pipeline: widths, or a function is on its way to
+        worker processes. Not for longer than it is looked at."""
+        decisions = len(inner.counters()["decisions"])
+        changed, self._decisions = decisions != self._decisions, decisions
+        if changed and age < min(3.0, 0.25 + seconds):
+            return True
+        if age > 4.0:
+            return False
         for stage in self.plan.stages:
             if stage.lowered is not None and stage.lowered.executor == "thread":
                 reason = getattr(stage.lowered.handle, "reason", "")
@@ -375,8 +394,7 @@ class Observation:
                 mark = self._window(mark, it, base, seen, time.perf_counter())
         finally:
             sampler.stop()
-        self.hot = sampler.hot_lines()
-        self.gil_busy, self.gil_looks = sampler.gil_busy, sampler.looks
+        self.take(sampler)
         after = base if it.closed else Counters.of(it, self.plan)
         self.seen.add_difference(base, after)
         totals = self.seen.totals
@@ -405,6 +423,9 @@ class Observation:
                     f"#  {100 * one['share']:.0f} %  line {one['line']}: {one['text']}"
                     for one in lines[:3]
                 )
+        for stage, facts in zip(self.plan.stages, stages):
+            if stage.label in self.unused:
+                facts["unused_share"] = self.unused[stage.label]
         _add_native_forms(self.plan, stages)
         trials.add_trials(self.plan, stages)
         staged = sum(s["cpu_s"] for s in stages)
@@ -443,6 +464,8 @@ class Observation:
             "memory_budget": float(self.seen.memory["budget"]),
             "call_overhead_s": probe.call_overhead(),
             "next_s": probe.next_overhead(),
+            "native_row_s": probe.native_row(False),
+            "native_filter_s": probe.native_row(True),
             "gil_busy": self.gil_busy,
             "run_delay_s": self.cpu.run_delay,
             "windows": self.windows,

@@ -79,6 +79,8 @@ class Stage:
     dataset: Dataset | None = None
     lowered: Lowered | None = None
     fn: Any = None
+    # Lines of `fn` that only make what nothing reads.
+    unused_lines: set[int] = field(default_factory=set)
 
     @property
     def label(self) -> str:

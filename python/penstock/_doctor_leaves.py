@@ -11,6 +11,8 @@ import dis
 import types
 from typing import TYPE_CHECKING, Any
 
+from penstock._doctor_slice import lines_for_nothing
+
 if TYPE_CHECKING:
     from penstock._doctor_facts import Plan, Stage
 
@@ -219,7 +221,9 @@ def _unused(plan: Plan, i: int) -> None:
     new = [leaf for leaf in outputs if leaf not in passed]
     unused = [leaf for leaf in new if leaf not in used]
     if new and unused:
+        # By their number, until lines are seen at work.
         stage.facts["unused_share"] = 0.98 * len(unused) / len(new)
+        stage.unused_lines = lines_for_nothing(stage.fn, unused)
         stage.facts["unused_what"] = ", ".join(
             f"key {leaf!r}" if is_dict else f"output {leaf}" for leaf in unused
         )
@@ -243,7 +247,7 @@ def _unused_branch(plan: Plan, i: int) -> None:
         while at >= 0:
             one = plan.stages[at].facts
             if one["op"] == "map" or not one["inputs"]:
-                one["unused_share"] = 0.98
+                one["unused_share"] = 1.0
                 one["unused_what"] = f"branch {number} of {stage.label}"
                 break
             at = one["inputs"][0]

@@ -90,9 +90,7 @@ class Life:
         """What limited it; nothing may follow."""
         self.tick(it)
         self._sampler.stop()
-        self._observation.hot = self._sampler.hot_lines()
-        self._observation.gil_busy = self._sampler.gil_busy
-        self._observation.gil_looks = self._sampler.looks
+        self._observation.take(self._sampler)
         report = _conclude(self._observation, it, self._base, self._start)
         report.samples = self._history.samples
         for stage in report.stages:

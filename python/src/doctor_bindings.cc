@@ -132,6 +132,8 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(memory_budget);
   PENSTOCK_GET(call_overhead_s);
   PENSTOCK_GET(next_s);
+  PENSTOCK_GET(native_row_s);
+  PENSTOCK_GET(native_filter_s);
   PENSTOCK_GET(gil_busy);
   PENSTOCK_GET(run_delay_s);
 #undef PENSTOCK_GET

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -291,6 +292,32 @@ def scan_that_keeps_up(tmp):
 def two_native_stages_saturate(tmp):
     ds = R(N).map(work.native_work(2_000))
     return ds.map(lambda y: np.sqrt(np.abs(y)) * 2).batch(16), None
+
+
+@healthy
+def a_slow_step_beside_other_load(tmp):
+    work.other_load(tmp, 1, 0.5, 0.5)
+    return R(N).map(work.sleeper(0.01)).batch(4), work.step(0.03)
+
+
+@healthy
+def a_function_that_gives_the_gil_up(tmp):
+    data = np.linspace(0.0, 1.0, 200_000)
+
+    def computes(x):
+        return np.sin(data).sum() + x
+
+    return R(N).map(computes, executor="thread").batch(4), None
+
+
+@healthy
+def a_checksum_without_the_gil(tmp):
+    data = bytes(3_000_000)
+
+    def checks(x):
+        return np.int64(zlib.crc32(data) + x)
+
+    return R(N).map(checks, executor="thread").batch(4), None
 
 
 @healthy

@@ -72,18 +72,24 @@ def main() -> int:
         if not ok:
             wrong.append(name)
         print(f"{'ok   ' if ok else 'WRONG'} {name:45} {said}{gain}", flush=True)
-    alarms, healthy = [], 0
+    alarms, healthy, others = [], 0, 0
     for name, build in HEALTHY.items():
         if args.names and name not in args.names:
             continue
         report = examine(build, args.seconds)
         healthy += 1
-        if not report.healthy:
-            alarms.append(name)
         said = ", ".join(f"{f.code} at {f.stage}" for f in report.findings)
-        print(f"{'ok   ' if report.healthy else 'ALARM'} {name:45} {said}", flush=True)
+        # That others take the cores is no fault of the pipeline, but may be true.
+        loaded = {f.code for f in report.findings} == {"unstable"}
+        if loaded:
+            others += 1
+        elif not report.healthy:
+            alarms.append(name)
+        mark = "LOAD " if loaded else "ok   " if report.healthy else "ALARM"
+        print(f"{mark} {name:45} {said}", flush=True)
     print(f"\nright code and stage first: {right} of {right + len(wrong)}")
-    print(f"false alarms: {len(alarms)} of {healthy}")
+    beside = f"; {others} beside other load" if others else ""
+    print(f"false alarms: {len(alarms)} of {healthy}{beside}")
     if args.json:
         with open(args.json, "w") as file:
             json.dump(reports, file)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -82,6 +84,29 @@ def limited(calls: int, seconds: float, size: int = 0):
         return np.zeros(size, np.uint8) if size else x
 
     return asks
+
+
+_LOAD = """
+import os, sys, time
+tmp, on, off = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+end = time.monotonic() + 20
+while time.monotonic() < end and os.path.exists(tmp):
+    until = time.time() // (on + off) * (on + off) + on
+    while time.time() < until:
+        pass
+    time.sleep(0.005 if off else 0)
+"""
+
+
+def other_load(tmp: str, processes: int, on: float, off: float = 0.0) -> None:
+    """Processes that are not ours and burn, all of them `on` and `off` together,
+    for as long as the directory `tmp` exists."""
+    burn = [sys.executable, "-c", _LOAD, tmp, str(on), str(off)]
+    for _ in range(processes):
+        # Of a shell that ends at once: nobody's child.
+        subprocess.run(
+            ["sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *burn], check=True
+        )
 
 
 def endless(make):

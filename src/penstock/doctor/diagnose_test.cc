@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 namespace penstock::doctor {
 namespace {
 
@@ -118,6 +120,95 @@ TEST(Doctor, IsUnsureWhereTheModelMissesSomething) {
   const Diagnosis d = diagnose(Model(f));
   EXPECT_TRUE(d.unsure);
   EXPECT_FALSE(d.unsure_why.empty());
+}
+
+TEST(Doctor, SleepInsideCallsIsNotTheGil) {
+  // The GIL was looked at: calls are long, but hardly ever have it.
+  Facts f = pipeline(100);
+  f.stages[1].busy_s = 39;
+  f.stages[1].gil_wait_s = 0.5;
+  f.stages[1].gil_hold_s = 38;
+  f.stages[1].gil_held_s = 0.4;
+  f.stages[1].cpu_s = 0.5;
+  f.gil_busy = 0.05;
+  const Model model(f);
+  EXPECT_FALSE(model.gil_bound());
+  EXPECT_GT(model.needs()[1].wait, 0.03);
+}
+
+TEST(DoctorModel, NeedsAreOfWhatTheConsumerTookNotOfWhatRanAhead) {
+  Facts f = one_sleeper();
+  f.stages[0].elements *= 50;
+  f.stages[0].busy_s = 5;
+  const Model model(f);
+  EXPECT_NEAR(model.needs()[0].compute, 1e-4, 1e-5);
+  EXPECT_EQ(model.pipeline().stage, 1);
+}
+
+TEST(DoctorModel, CallsThatWaitOnAWorkersTimeShareTheWorkers) {
+  Facts f = pipeline(100);
+  f.stages[1].busy_s = 40;
+  f.stages[1].gil_hold_s = 40;
+  f.stages[1].gil_held_s = 0.1;
+  f.stages[1].cpu_s = 0.1;
+  f.gil_busy = 0.01;
+  EXPECT_EQ(Model(f).now().limit, Limit::kWait);
+  EXPECT_NEAR(Model(f).now().rate, 100, 5);
+  f.stages[1].blocking = true;
+  f.stages[1].width = 64;
+  EXPECT_NEAR(Model(f).now().rate, 1600, 50);
+}
+
+// A native map on all four cores, of which others take their part.
+Facts native_map() {
+  Facts f = pipeline(400);
+  f.stages[1].executor = "native";
+  f.stages[1].busy_s = 39;
+  f.stages[1].cpu_s = 39;
+  f.own_cpu_s = 39;
+  f.run_delay_s = 0.5;
+  for (int i = 0; i < 12; ++i) {
+    f.windows.push_back({.seconds = 10.0 / 12, .elements = 4000.0 / 12});
+  }
+  return f;
+}
+
+TEST(Doctor, ARateThatVariesWithOthersLoadIsUnstable) {
+  for (const auto& [cores, found] :
+       {std::pair<double, bool>{1.5, true}, {1.3, false}}) {
+    Facts f = native_map();
+    for (std::size_t i = 0; i < 12; i += 2) {
+      f.windows[i].elements *= 0.4;
+      f.windows[i].other_cpu = cores;
+    }
+    f.elements *= 0.7;
+    for (StageFacts& s : f.stages) s.elements *= 0.7;
+    const Diagnosis d = diagnose(Model(f));
+    ASSERT_EQ(d.findings.size(), 1u);
+    EXPECT_EQ(d.findings.front().code == "unstable", found) << cores;
+  }
+}
+
+TEST(Doctor, ThreadsWithoutACoreAreStarvedNotSlow) {
+  for (const auto& [delay, other, found] :
+       {std::tuple<double, double, bool>{30, 2, true},
+        {5, 2, false},        // hardly delayed
+        {30, 0.5, false}}) {  // by our own threads
+    Facts f = native_map();
+    f.elements /= 2;
+    f.stages[0].elements /= 2;
+    f.stages[1].elements /= 2;
+    f.stages[1].cpu_s /= 2;
+    f.own_cpu_s = 20;
+    f.run_delay_s = delay;
+    f.other_cpu = other;
+    f.windows.clear();
+    const Diagnosis d = diagnose(Model(f));
+    const bool unstable =
+        !d.findings.empty() && d.findings.front().code == "unstable";
+    EXPECT_EQ(unstable, found) << delay << " " << other;
+    for (const Finding& x : d.findings) EXPECT_NE(x.code, "python-gil");
+  }
 }
 
 TEST(Doctor, AWindowIsJudgedByTheDataItCovers) {

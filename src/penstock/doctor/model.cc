@@ -9,6 +9,10 @@ namespace {
 
 // The widest that the engine makes a stage that waits.
 constexpr double kMostWidth = 64;
+// What it is at on average: the tuner tries smaller ones now and then.
+constexpr double kTunedWidth = 56;
+// Of a thread that wakes and finds its core taken.
+constexpr double kSliceS = 0.3e-3;
 // A call that waits is found out when it takes this long.
 constexpr double kFoundOutS = 5e-3;
 // interleave(cycle_length=AUTOTUNE) on every machine.
@@ -18,9 +22,8 @@ constexpr double kCacheReadS = 0.3e-6;
 constexpr double kCopyBytesPerS = 5e9;
 // Per row that crosses to a worker process and back, in blocks.
 constexpr double kCrossingS = 8e-6;
-// Per row of cheap native code, and per item of a sequencer, in large blocks.
-constexpr double kNativeRowS = 2e-9;
-constexpr double kSequencedS = 0.4e-6;
+// Per item of a sequencer, in large blocks.
+constexpr double kSequencedS = 0.1e-6;
 // Threads that take turns have the GIL for this share of the time: it is given
 // up for 50 us in each millisecond.
 constexpr double kGilUse = 0.94;
@@ -85,16 +88,16 @@ Model::Model(const Facts& facts) : facts_(facts) {
   think_ = facts_.consumer_think_s / out;
   find_ratios();
 
-  double cpu = 0;
+  double in_calls = 0;
   double busy = facts_.consumer_cpu_s;
   for (const StageFacts& s : facts_.stages) {
-    cpu += s.cpu_s + s.worker_cpu_s;
+    in_calls += s.busy_s - s.gil_wait_s;
     if (!is_thread(s) && !is_process(s) && s.cpu_s > 0.4 * s.busy_s) {
       busy += s.busy_s;
     }
   }
-  if (facts_.run_delay_s >= 0 && cpu > 0) {
-    stretch_ = cpu / (cpu + facts_.run_delay_s);
+  if (facts_.run_delay_s >= 0 && in_calls > 0) {
+    stretch_ = std::clamp(1 - facts_.run_delay_s / in_calls, 0.2, 1.0);
   } else if (busy > facts_.cores * wall) {
     // More threads than cores compute (the consumer helps).
     stretch_ = facts_.cores * wall / busy;
@@ -161,12 +164,20 @@ void Model::find_ratios() {
       ratios_[i] += ratios_[k] * per;
     }
   }
+  // What the last stage inside gives is what the outer one gives on, but for
+  // what was read ahead.
   for (std::size_t k = 0; k < n; ++k) {
     const StageFacts& s = facts_.stages[k];
     if (s.parent < 0) continue;
     const auto p = static_cast<std::size_t>(s.parent);
-    const double outer = facts_.stages[p].elements;
-    ratios_[k] = ratios_[p] * (outer > 0 ? s.elements / outer : 1);
+    double inner = 0;
+    int last = -1;
+    for (const StageFacts& other : facts_.stages) {
+      if (other.parent != s.parent || other.index <= last) continue;
+      last = other.index;
+      inner = other.elements;
+    }
+    ratios_[k] = ratios_[p] * (inner > 0 ? s.elements / inner : 1);
   }
 }
 
@@ -388,7 +399,8 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
     offer(facts_.cores / (compute + step_cpu), Limit::kCores, most);
   }
   if (asleep > 0) {
-    offer(facts_.cores / (compute + asleep), Limit::kWait, most_asleep);
+    // An explicit number that says the same is the nearer cause.
+    offer(1.02 * facts_.cores / (compute + asleep), Limit::kWait, most_asleep);
   }
   if (gil > 0) offer(kGilUse / (gil + step_cpu), Limit::kGil, most_gil);
   if (!with_consumer) return best;
@@ -444,7 +456,7 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     if (change.room != 1) {
       // Calls are held back by bytes: those at work now are all that fit.
       const double calls = std::max(1.0, parallelism(change.stage));
-      const double most = s.parallel_calls > 0 ? s.parallel_calls : kMostWidth;
+      const double most = s.parallel_calls > 0 ? s.parallel_calls : kTunedWidth;
       need.lanes = std::min(most, calls * change.room);
       need.kind = Limit::kWait;
     }
@@ -454,9 +466,10 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       if (need.lanes <= 0) {
         const double call =
             (need.compute + need.wait) / std::max(per_out, 1e-12);
-        const bool found_out = call >= kFoundOutS || s.blocking || !s.user_code;
+        const bool found_out =
+            call >= kFoundOutS || !s.user_code || (s.blocking && !s.sequential);
         need.lanes = need.wait <= need.compute ? 0
-                     : found_out               ? kMostWidth
+                     : found_out               ? kTunedWidth
                                                : facts_.cores;
         need.keeps_worker = !found_out;
         if (s.op == "interleave") need.lanes = kOpenInputs;
@@ -483,11 +496,9 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       need.gil = 0;
     } else if (change.executor == "thread") {
       if (s.executor == "process") {
-        // What comes back is written once, into its batch.
         need.compute =
             for_output(i, s.work_s) + facts_.call_overhead_s * per_out;
         need.gil = need.compute;
-        need.compute += for_output(i, s.bytes) / kCopyBytesPerS;
         need.wait = 0;
         need.lanes = s.parallel_calls;
         need.kind = Limit::kWidth;
@@ -518,6 +529,29 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       }
     }
   }
+  // What waits and has not been asked for more goes wider when it is.
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    const StageFacts& s = facts_.stages[i];
+    if (needs[i].kind == Limit::kWait && s.blocking && s.user_code &&
+        s.parallel_calls == 0 && needs[i].lanes < kTunedWidth &&
+        static_cast<int>(i) != pipeline_.stage) {
+      needs[i].lanes = kTunedWidth;
+    }
+  }
+  // A pipeline that is no longer behind runs ahead, beside the consumer: a step
+  // that computes gets a core less often, one that wakes finds it taken.
+  const Ceiling ahead = least(needs, 0, false, false);
+  if (facts_.consumer_given && !facts_.bounded && !turns &&
+      now_.limit != Limit::kConsumer && ahead.rate * think > 1) {
+    double compute = 0;
+    for (const Need& need : needs) compute += need.compute;
+    const double used = std::min(0.7, ahead.rate * compute / facts_.cores);
+    const double step_cpu =
+        facts_.consumer_cpu_s / std::max(facts_.elements, 1e-9);
+    think +=
+        std::max(kSliceS * used / (1 - used),
+                 ahead.limit == Limit::kCores ? step_cpu / facts_.cores : 0.0);
+  }
   Ceiling result = least(needs, think, turns, true);
   const double growth = now_.rate > 0 ? result.rate / now_.rate : 1;
   if (growth > 1.5) {
@@ -533,12 +567,17 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
 void Model::spread_blocks(double growth, std::vector<Need>& needs) const {
   constexpr double kSmallBlockS = 100e-6;
   constexpr double kMostGrowth = 1024;
+  constexpr double kFewRows = 4;
+  constexpr double kFewBytes = 16 << 10;
   for (std::size_t i = 0; i < needs.size(); ++i) {
     const StageFacts& s = facts_.stages[i];
     if (s.blocks <= 0 || s.busy_s > kSmallBlockS * s.blocks) continue;
+    if (s.elements > kFewRows * s.blocks || s.bytes > kFewBytes * s.blocks) {
+      continue;
+    }
     if (is_thread(s) || is_process(s)) continue;
-    double floor =
-        ratios_[i] * (kNativeRowS + s.bytes_per_element() / kCopyBytesPerS);
+    double floor = ratios_[i] * (facts_.native_row_s +
+                                 s.bytes_per_element() / kCopyBytesPerS);
     if (s.sequential || s.batch_size > 0) floor += ratios_[i] * kSequencedS;
     const double spread = needs[i].compute / std::min(growth, kMostGrowth);
     needs[i].compute = std::min(needs[i].compute, std::max(floor, spread));
@@ -553,7 +592,11 @@ double Model::native_compute(std::size_t stage, const Need& need) const {
   if (s.native_left > 0) return need.compute * s.native_left;
   const double call =
       s.calls > 0 ? (is_process(s) ? s.work_s : s.gil_hold_s) / s.calls : 0;
-  const double least = ratios_[stage] * kNativeRowS;
+  // A filter is asked about rows that it does not keep, too.
+  const double rows = s.elements > 0 ? s.calls / s.elements : 1;
+  const double row =
+      s.op == "filter" ? facts_.native_filter_s : facts_.native_row_s;
+  const double least = ratios_[stage] * std::max(rows, 1.0) * row;
   if (call < 4 * facts_.call_overhead_s || call < 4e-6) return least;
   const double interpreted = is_process(s) ? need.compute : need.gil;
   return std::max(least,

@@ -10,7 +10,13 @@ void batch_copy(const Model& model, Findings& out) {
     if (s.batch_size <= 0 || s.inputs.empty()) continue;
     const double share = model.compute_share(i);
     if (share < 0.5 || model.pipeline().limit != Limit::kCores) continue;
-    const double in = stage_of(model, s.inputs.front()).bytes_per_element() *
+    // Stages that pass rows on do not count their bytes.
+    int before = s.inputs.front();
+    while (stage_of(model, before).bytes_per_element() <= 0 &&
+           stage_of(model, before).inputs.size() == 1) {
+      before = stage_of(model, before).inputs.front();
+    }
+    const double in = stage_of(model, before).bytes_per_element() *
                       static_cast<double>(s.batch_size);
     const double bytes = s.bytes_per_element();
     if (bytes < (64 << 10)) continue;

@@ -32,11 +32,17 @@ void small_files(const Model& model, Findings& out) {
   f.code = "small-files";
   f.stage = worst;
   // Of a record in a large file.
-  const double packed = 0.5e-6 + bytes / 2e9;
+  const double packed = 0.1e-6 + bytes / 2e9;
   const double left = std::min(1.0, packed * s.opens / std::max(all, 1e-9));
   f.changes = {{.stage = worst, .compute = left, .wait = left}};
   if (s.parent >= 0) {
     f.changes.push_back({.stage = s.parent, .compute = left, .wait = left});
+  }
+  // Files that are few need not be listed.
+  for (const int up : model.upstream(s.parent >= 0 ? s.parent : worst)) {
+    if (up != worst && up != s.parent) {
+      f.changes.push_back({.stage = up, .compute = 0, .wait = 0});
+    }
   }
   f.speedup = model.gain(f.changes);
   f.cause = "opening small files takes most of the time";

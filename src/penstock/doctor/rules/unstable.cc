@@ -1,5 +1,6 @@
 // unstable: the rate varies, and something outside of the pipeline varies with
-// it: other load, or the quota of a container.
+// it: other load, or the quota of a container. Or others take the cores all of
+// the time, which from inside looks like calls that wait.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +8,10 @@
 
 namespace penstock::doctor {
 
-void unstable(const Model& model, Findings& out) {
+namespace {
+
+// Something outside of the pipeline varies with the rate.
+void varies(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
   if (facts.windows.size() < 6) return;
   std::vector<Window> windows = facts.windows;
@@ -59,6 +63,43 @@ void unstable(const Model& model, Findings& out) {
                 : "keep other processes off these cores";
   f.fix_code = quota ? "ds = ds.with_options(ps.Options(cpu_budget=1))" : "";
   out.push_back(std::move(f));
+}
+
+// Others keep our threads from their cores for all of the time: the rate need
+// not vary for it.
+void starved(const Model& model, Findings& out) {
+  const Facts& facts = model.facts();
+  const double busy = busy_cores(model);
+  const double cpu = busy * facts.seconds;
+  if (facts.run_delay_s < 0 || cpu <= 0) return;
+  const double delayed = facts.run_delay_s / (facts.run_delay_s + cpu);
+  // Threads that wake and sleep all the time are late by nature.
+  if (busy < 0.25 * facts.cores || delayed < 0.25 ||
+      facts.other_cpu < 0.3 * facts.cores) {
+    return;
+  }
+  // All cores are taken, by us and by others.
+  const double used = facts.own_cpu_s / std::max(facts.seconds, 1e-9);
+  if (used + facts.other_cpu < 0.85 * facts.cores) return;
+  Finding f;
+  f.code = "unstable";
+  f.stage = model.pipeline().stage >= 0 ? model.pipeline().stage : facts.output;
+  f.speedup = std::max(1.0, std::min(model.residual(), facts.cores / used));
+  f.secondary = true;
+  f.cause = "other processes use the cores that this pipeline could use";
+  f.evidence = {{"cores that others used", facts.other_cpu, "cores"},
+                {"cores that this process used", used, "cores"},
+                {"threads could run but had no core", 100 * delayed, "%"}};
+  f.fix = "keep other processes off these cores, and look again";
+  out.push_back(std::move(f));
+}
+
+}  // namespace
+
+void unstable(const Model& model, Findings& out) {
+  const std::size_t before = out.size();
+  varies(model, out);
+  if (out.size() == before) starved(model, out);
 }
 
 }  // namespace penstock::doctor

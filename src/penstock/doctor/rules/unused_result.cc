@@ -1,4 +1,6 @@
 // unused-result: a stage makes something that nothing behind it reads.
+#include <algorithm>
+
 #include "penstock/doctor/rule.h"
 
 namespace penstock::doctor {
@@ -7,11 +9,31 @@ void unused_result(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (s.unused_share <= 0) continue;
-    const double used = 1 - s.unused_share;
+    // A call that does nothing is left, unless a whole branch goes.
+    const double call = service_s(model, i);
+    const double least =
+        s.unused_share >= 1 || call <= 0
+            ? 0
+            : std::min(1.0, model.facts().call_overhead_s / call);
+    const double used = std::max(1 - s.unused_share, least);
     Finding f;
     f.code = "unused-result";
     f.stage = i;
     f.changes = {{.stage = i, .compute = used, .wait = used}};
+    if (s.unused_share >= 1) {
+      for (const int up : model.upstream(i)) {
+        if (up != i)
+          f.changes.push_back({.stage = up, .compute = 0, .wait = 0});
+      }
+      // With a branch less there may be nothing left to zip.
+      for (int k = 0; k < num_stages(model); ++k) {
+        const std::vector<int>& inputs = stage_of(model, k).inputs;
+        if (inputs.size() == 2 &&
+            std::find(inputs.begin(), inputs.end(), i) != inputs.end()) {
+          f.changes.push_back({.stage = k, .compute = 0});
+        }
+      }
+    }
     f.speedup = model.gain(f.changes);
     f.cause = absl::StrCat("it computes ", s.unused_what,
                            ", which nothing behind it reads");
