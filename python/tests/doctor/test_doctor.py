@@ -125,8 +125,6 @@ def test_time_with_the_gil_is_told_from_time_without_it():
         time.sleep(0.004)
         return x
 
-    assert _gil_share(work.burner(0.004), 0.75, 1.1) > 0.75
-    assert _gil_share(work.sleeper(0.004), -1, 0.2) < 0.2
     assert _gil_share(numpy_computes, -1, 0.3) < 0.3
     assert _gil_share(zlib_computes, -1, 0.3) < 0.3
     assert 0.25 < _gil_share(half_of_each, 0.25, 0.75) < 0.75
