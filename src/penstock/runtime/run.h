@@ -62,7 +62,8 @@ struct Work {
   ClaimKind kind = ClaimKind::kCpu;
   bool dry_run = false;  // find() only tells whether there is work
   Charge reservation;    // for the result
-  bool sample = false;   // time every stage of this block
+  bool sample = false;   // time every stage of this block, and its CPU
+  bool traced = false;   // time every stage
   std::int64_t expected_rows = 0;
 
   // Batch memory for the rows, one piece per batch they fall into.

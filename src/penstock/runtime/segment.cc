@@ -194,8 +194,9 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
                  static_cast<std::int64_t>(static_cast<double>(rows) * per_row));
       if (!claim_input(rows, work)) return find(demand, kind, work);
       work.sample =
-          claims_++ % kSampleEvery == 0 || run_.tracing() ||
+          claims_++ % kSampleEvery == 0 ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
+      work.traced = run_.tracing();
       ++active;
       account_wait(kNone);
       return true;
@@ -472,12 +473,15 @@ void SegmentPipe::run(Work& work) {
   context.replaced = &work.quarantined;
   context.tag = work.from_index ? work.indices.begin : work.input.tag;
   std::int64_t mark_ns = work.started;
-  if (work.sample) {
+  const auto mark = [&] {
     const std::int64_t t = clock.now();
     work.stage_ns.push_back(t - mark_ns);
-    work.stage_bytes.push_back(block.byte_size());
     mark_ns = t;
-  }
+  };
+  // A trace wants when stages ended, not what they cost the CPU.
+  const bool marks = work.sample || work.traced;
+  if (work.sample) work.stage_bytes.push_back(block.byte_size());
+  if (marks) mark();
   BatchSink sink(work, work.row_spec, work.row_bytes);
   for (const Link& link : links) {
     const bool last = &link == &links.back();
@@ -494,12 +498,8 @@ void SegmentPipe::run(Work& work) {
     }
     work.rows_out.push_back(block.size());
     file_counters(link.stage);
-    if (work.sample) {
-      const std::int64_t t = clock.now();
-      work.stage_bytes.push_back(block.byte_size());
-      work.stage_ns.push_back(t - mark_ns);
-      mark_ns = t;
-    }
+    if (work.sample) work.stage_bytes.push_back(block.byte_size());
+    if (marks) mark();
   }
   work.block_ns = take_asked_block_ns();
   work.output.mark = output_mark(work);

@@ -16,6 +16,10 @@ namespace {
 // Values of counters; at one sample of each of 100 series in 4 ms, ten seconds.
 constexpr std::size_t kMaxSamples = std::size_t{1} << 18;
 
+// Events of a thread that are made room for at once: a megabyte, touched as it is
+// used.
+constexpr std::size_t kReserved = std::size_t{1} << 14;
+
 std::atomic<std::uint64_t> g_next_id{1};
 std::atomic<std::int64_t> g_trace_new_runs{0};
 
@@ -74,6 +78,8 @@ TraceRecorder::Ring& TraceRecorder::own_ring() {
   rings_.push_back(std::make_unique<Ring>());
   rings_.back()->thread = self;
   rings_.back()->info = this_thread();
+  // Growing in the middle of a block would show in its time.
+  rings_.back()->events.reserve(std::min(capacity_, kReserved));
   t_ring = {id_, rings_.back().get()};
   return *rings_.back();
 }
