@@ -98,8 +98,8 @@ class Life:
         return report
 
 
-def report(it: Iterator, path: str | os.PathLike[str]) -> Report:
-    """Writes what limited `it` since it was made as one HTML page; gives it too.
+def report(it: Iterator, path: str | os.PathLike[str] | None = None) -> Report:
+    """What limited `it` since it was made; with `path` also as one HTML page.
 
     May be called at any time until the iterator is closed, also after its data
     has ended, and does not disturb it.
@@ -113,6 +113,8 @@ def report(it: Iterator, path: str | os.PathLike[str]) -> Report:
     100
     >>> os.path.exists(path)
     True
+    >>> ps.report(it).bound in ("pipeline", "consumer", "balanced")
+    True
     """
     if not isinstance(it, Iterator):
         raise ArgumentTypeError(
@@ -120,5 +122,6 @@ def report(it: Iterator, path: str | os.PathLike[str]) -> Report:
             "there is doctor(ds).to_html(path)"
         )
     found = life_report(it)
-    found.to_html(path)
+    if path is not None:
+        found.to_html(path)
     return found

@@ -344,7 +344,12 @@ def _thinned(points: Sequence[Sequence[float]], most: int) -> list[Sequence[floa
 
 def _timeline(report: Report) -> str:
     if len(report.samples) < 2:
-        return ""
+        return (
+            "<h2>Timeline</h2>\n<p class='note'>An iterator keeps sums, no history. "
+            "How it went over time is in the report of <code>ps.doctor(ds)</code>, "
+            "<code>it.doctor()</code> or <code>penstock doctor script.py</code>; what "
+            "each thread did, in <code>ps.trace(it, path)</code>.</p>\n"
+        )
     data = json.dumps(timeline_data(report), separators=(",", ":"), allow_nan=False)
     data = data.replace("<", "\\u003c")
     buttons = "".join(

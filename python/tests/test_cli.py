@@ -349,6 +349,14 @@ def test_convert_compresses(records, tmp_path):
     as_json("convert", records, target, "--compression", "gzip")
     assert target.read_bytes()[:2] == b"\x1f\x8b"
     assert len(examples_of(target)) == 20
+    smaller = tmp_path / "smaller.tfrecord"
+    written = as_json("convert", records, smaller, "--compression", "zstd")
+    assert smaller.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    assert written["bytes"] == smaller.stat().st_size
+    assert ps.Dataset.tfrecord(str(smaller), compression="ZSTD").to_list() == (
+        ps.Dataset.tfrecord(str(records)).to_list()
+    )
+    assert not list(tmp_path.glob(".*.tmp"))
 
 
 def test_convert_goes_on_where_it_was(tmp_path):

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compression",
         default="none",
-        choices=["none", "gzip", "zlib"],
+        choices=["none", "gzip", "zlib", "zstd"],
         help="of what is written (none)",
     )
     parser.add_argument(
@@ -69,8 +69,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     to = args.to or _kind_by_name(args.destination)
     if args.compression != "none" and to in ("tar", "folder"):
         raise UsageError(f"--compression: {to} is written as it is")
-    if args.compression == "zlib" and to != "tfrecord":
-        raise UsageError("--compression zlib is for TFRecord only")
+    if args.compression in ("zlib", "zstd") and to != "tfrecord":
+        raise UsageError(f"--compression {args.compression} is for TFRecord only")
     source = open_source(_sources(args.source), args.kind)
     if source.kind == to == "folder":
         raise UsageError("folder to folder: nothing to convert")

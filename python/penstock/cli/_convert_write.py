@@ -17,6 +17,7 @@ import numpy as np
 from penstock import _penstock
 from penstock.cli import _formats
 from penstock.cli._convert_read import BadRecord, Record
+from penstock.io import TFRecordWriter
 
 _FRAMED = 1 << 20  # bytes of records framed at once
 
@@ -126,6 +127,26 @@ class TFRecordSink(Sink):
         self._flush()
         if self._deflate is not None:
             self._file.write(self._deflate.flush())
+
+
+class ZstdTFRecordSink(Sink):
+    """By the engine's writer, which has ZSTD."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._writer: Any = TFRecordWriter(self._temporary, "ZSTD", index=False)
+
+    def write(self, record: Record) -> None:
+        self._writer.write(example_of(record))
+
+    def finish(self) -> None:
+        self._writer.close()
+        self._file.close()
+        self._file = open(self._temporary, "ab")
+
+    def abandon(self) -> None:
+        self._writer = None
+        super().abandon()
 
 
 class _TextSink(Sink):
@@ -271,6 +292,8 @@ def _safe(name: str) -> str:
 def open_sink(kind: str, path: str, compression: str, first: int) -> Any:
     """A shard whose first record is number `first`."""
     if kind == "tfrecord":
+        if compression == "zstd":
+            return ZstdTFRecordSink(path)
         return TFRecordSink(path, compression)
     if kind == "jsonl":
         return JsonlSink(path, compression)
