@@ -2,14 +2,14 @@
 # usage: tools/test_pythons.sh [VERSION...]    (3.10 3.12 3.13)
 # Builds the Python package with every other CPython that is found, on the PATH
 # or among those of pyenv, and runs the tests that a version can change: values,
-# functions, tracing, examples. Versions that are not there are passed over.
+# functions, tracing, penstock.tf, examples. Versions that are not there are passed over.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 jobs=${JOBS:-$(nproc)}
 versions=("$@")
 ((${#versions[@]})) || versions=(3.10 3.12 3.13)
-tests=(python/tests/test_{values,dataset,functions,processes,trace,trace_differential,templates,unused_work,random_keys,docs}.py)
+tests=(python/tests/test_{values,dataset,functions,processes,trace,trace_differential,templates,unused_work,random_keys,docs}.py python/tests/tf)
 
 # find_python VERSION: an interpreter that runs.
 find_python() {

@@ -165,4 +165,4 @@ def test_a_loop_is_about_as_fast_as_numpys():
     for _ in range(7):
         theirs = min(theirs, loop(np.int64(3), 0))
         ours = min(ours, loop(tf.constant(3, tf.int64), 0))
-    assert ours < 2 * theirs, (ours, theirs)  # a 0-d array takes 30 times as long
+    assert ours < 6 * theirs, (ours, theirs)  # a 0-d array takes 30 times as long
