@@ -80,6 +80,7 @@ def lower(
             f"{op}: executor must be one of {', '.join(EXECUTORS)}, got {executor!r}"
         )
     check_signature(op, output_signature)
+    check_arity(op, fn, input_spec)
     refusals: list[str] = []
     for rung in _rungs(executor):
         lowered = rung(fn, kind, op, executor, input_spec, output_signature)
@@ -274,6 +275,33 @@ def check_callable(op: str, parameter: str, fn: Any) -> None:
         raise ArgumentTypeError(
             f"{op}: {parameter} must be callable, got {type(fn).__name__}"
         )
+
+
+def check_arity(op: str, fn: Any, spec: Any) -> None:
+    """Whether a plain function takes as many arguments as elements have."""
+    plain = getattr(fn, "__penstock_function__", fn)
+    if not isinstance(plain, types.FunctionType) or not _has_structure(spec):
+        return
+    code = plain.__code__
+    most = code.co_argcount
+    least = most - len(plain.__defaults__ or ())
+    required = code.co_kwonlyargcount - len(plain.__kwdefaults__ or ())
+    spread = isinstance(spec, tuple) and not hasattr(spec, "_fields")
+    given = len(spec) if spread else 1
+    if required == 0 and least <= given and (given <= most or code.co_flags & 0x04):
+        return
+    takes = f"{least} to {most}" if least != most else f"{most}"
+    raise ArgumentTypeError(
+        f"{op}: {function_name(plain)} takes {takes} arguments, and an element has "
+        f"{given}: {spec}"
+    )
+
+
+def _has_structure(spec: Any) -> bool:
+    """Whether it is known what an element consists of."""
+    return isinstance(spec, (dict, tuple)) or (
+        isinstance(spec, TensorSpec) and spec.dtype.name != "unknown"
+    )
 
 
 def function_name(fn: Any) -> str:

@@ -45,6 +45,7 @@ def find_unpicklable(fn: Any) -> str:
     import cloudpickle
 
     candidates: list[tuple[str, Any]] = []
+    fn = getattr(fn, "__penstock_function__", fn)
     code = getattr(fn, "__code__", None)
     if code is not None:
         for name, cell in zip(code.co_freevars, fn.__closure__ or ()):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock import _spec as engine_spec
-from penstock._errors import InvalidArgumentError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE, UNKNOWN
 from penstock.tf import _seeds, _structure
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
     from penstock.tf._dataset import Dataset
 
 
-def _count(value: Any) -> int:
-    return int(value)
+def _count(value: Any, parameter: str) -> int:
+    """A whole number: Python's, NumPy's or a tensor."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{parameter} must be a whole number, got {value!r}"
+        ) from None
 
 
 class Transforms:
@@ -63,7 +70,7 @@ class Transforms:
         fn = call("map", map_func, "element")
         engine = self._penstock_value
         if num_parallel_calls is not None:
-            calls = _count(num_parallel_calls)
+            calls = _count(num_parallel_calls, "num_parallel_calls")
             if calls == 0 or calls < AUTOTUNE:
                 raise InvalidArgumentError(
                     f"map: num_parallel_calls must be greater than zero, got {calls}"
@@ -120,15 +127,21 @@ class Transforms:
         [0, 1, 0, 1]
         """
         fn = _datasets("interleave", map_func)
-        calls = None if num_parallel_calls is None else _count(num_parallel_calls)
-        cycle = AUTOTUNE if cycle_length is None else _count(cycle_length)
+        calls = (
+            None
+            if num_parallel_calls is None
+            else _count(num_parallel_calls, "num_parallel_calls")
+        )
+        cycle = (
+            AUTOTUNE if cycle_length is None else _count(cycle_length, "cycle_length")
+        )
         if cycle == AUTOTUNE:
             cycle = default_cycle(calls)
         return self._then(
             self._penstock_value.interleave(
                 fn,
                 cycle,
-                1 if block_length is None else _count(block_length),
+                1 if block_length is None else _count(block_length, "block_length"),
                 1 if calls is None else calls,
                 deterministic,
                 name=name,
@@ -197,7 +210,7 @@ class Transforms:
             self._penstock_value.group_by_window(
                 call("group_by_window", key_func, "number"),
                 call("group_by_window", reduce_func, "dataset"),
-                None if window_size is None else _count(window_size),
+                None if window_size is None else _count(window_size, "window_size"),
                 sizes,
                 name=name,
             )
@@ -230,8 +243,8 @@ class Transforms:
         return self._then(
             self._penstock_value.bucket_by_sequence_length(
                 call(op, element_length_func, "number"),
-                [_count(b) for b in bucket_boundaries],
-                [_count(b) for b in bucket_batch_sizes],
+                [_count(b, "bucket_boundaries") for b in bucket_boundaries],
+                [_count(b, "bucket_batch_sizes") for b in bucket_batch_sizes],
                 _structured(padded_shapes),
                 _padding(padding_values, spec),
                 pad_to_bucket_boundary,
@@ -284,10 +297,12 @@ class Transforms:
         """
         spec = self.element_spec  # type: ignore[attr-defined]
         if _has_sparse(spec):
-            return self._sparse_batch(spec, _count(batch_size), bool(drop_remainder))
+            return self._sparse_batch(
+                spec, _count(batch_size, "batch_size"), bool(drop_remainder)
+            )
         return self._then(
             self._penstock_value.batch(
-                _count(batch_size), bool(drop_remainder), name=name
+                _count(batch_size, "batch_size"), bool(drop_remainder), name=name
             )
         )
 
@@ -310,7 +325,7 @@ class Transforms:
         _check_padding(spec, padded_shapes)
         return self._then(
             self._penstock_value.padded_batch(
-                _count(batch_size),
+                _count(batch_size, "batch_size"),
                 _structured(padded_shapes),
                 _padding(padding_values, spec),
                 bool(drop_remainder),
@@ -334,7 +349,7 @@ class Transforms:
         """
         return self._then(
             self._penstock_value.ragged_batch(
-                _count(batch_size), bool(drop_remainder), name=name
+                _count(batch_size, "batch_size"), bool(drop_remainder), name=name
             )
         )
 
@@ -386,9 +401,9 @@ class Transforms:
         [[0, 1], [2, 3], [4]]
         """
         if isinstance(batch_size, (list, tuple, np.ndarray)) and np.ndim(batch_size):
-            sizes: Any = [_count(b) for b in batch_size]
+            sizes: Any = [_count(b, "batch_size") for b in batch_size]
         else:
-            sizes = _count(batch_size)
+            sizes = _count(batch_size, "batch_size")
         return self._then(
             self._penstock_value.rebatch(sizes, bool(drop_remainder), name=name)
         )
@@ -410,9 +425,9 @@ class Transforms:
         """
         return self._then(
             self._penstock_value.window(
-                _count(size),
-                None if shift is None else _count(shift),
-                _count(stride),
+                _count(size, "size"),
+                None if shift is None else _count(shift, "shift"),
+                _count(stride, "stride"),
                 bool(drop_remainder),
                 name=name,
             )
@@ -433,7 +448,7 @@ class Transforms:
         >>> sorted(int(x) for x in tf.data.Dataset.range(5).shuffle(3, seed=1))
         [0, 1, 2, 3, 4]
         """
-        size = _count(buffer_size)
+        size = _count(buffer_size, "buffer_size")
         if size == UNKNOWN:
             # All of it.
             known = self._penstock_value.cardinality()
@@ -457,7 +472,11 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(2).repeat(2)]
         [0, 1, 0, 1]
         """
-        times = None if count is None or _count(count) < 0 else _count(count)
+        times = (
+            None
+            if count is None or _count(count, "count") < 0
+            else _count(count, "count")
+        )
         return self._then(self._penstock_value.repeat(times, name=name))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
@@ -467,7 +486,9 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(9).take(2)]
         [0, 1]
         """
-        return self._then(self._penstock_value.take(max(_count(count), -1), name=name))
+        return self._then(
+            self._penstock_value.take(max(_count(count, "count"), -1), name=name)
+        )
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none for -1.
@@ -476,7 +497,7 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(4).skip(2)]
         [2, 3]
         """
-        number = _count(count)
+        number = _count(count, "count")
         if number < 0:
             return self.take(0, name=name)
         return self._then(self._penstock_value.skip(number, name=name))
@@ -489,7 +510,9 @@ class Transforms:
         [1, 4]
         """
         return self._then(
-            self._penstock_value.shard(_count(num_shards), _count(index), name=name)
+            self._penstock_value.shard(
+                _count(num_shards, "num_shards"), _count(index, "index"), name=name
+            )
         )
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
@@ -500,7 +523,9 @@ class Transforms:
         >>> [(int(i), x.numpy()) for i, x in ds]
         [(4, b'a')]
         """
-        return self._then(self._penstock_value.enumerate(_count(start), name=name))
+        return self._then(
+            self._penstock_value.enumerate(_count(start, "start"), name=name)
+        )
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
         """These elements, then those of `dataset`.
@@ -562,7 +587,7 @@ class Transforms:
         >>> len(list(tf.data.Dataset.range(4).prefetch(tf.data.AUTOTUNE)))
         4
         """
-        size = AUTOTUNE if buffer_size is None else _count(buffer_size)
+        size = AUTOTUNE if buffer_size is None else _count(buffer_size, "buffer_size")
         return self._then(self._penstock_value.prefetch(size, name=name))
 
     def ignore_errors(
@@ -588,6 +613,10 @@ class Transforms:
         from penstock.tf._dataset import Dataset
 
         assert isinstance(self, Dataset)
+        if not isinstance(options, Options):
+            raise ArgumentTypeError(
+                f"with_options: options must be tf.data.Options, got {options!r}"
+            )
         merged = self._options.merge(options)
         engine = self._penstock_value.with_options(options._engine())
         return Dataset._of(engine, merged)

@@ -13,6 +13,8 @@ import numpy as np
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
 
+import penstock as ps
+
 Dataset = tf.data.Dataset
 Point = collections.namedtuple("Point", "x y")
 
@@ -171,6 +173,17 @@ def test_default_cycle_length_is_the_number_of_cores():
     assert build()[:cores] == list(range(8))[:cores]
 
 
+def test_outside_of_penstock_tf_the_order_does_not_depend_on_the_machine():
+    def build(**cycle):
+        source = ps.Dataset.range(40)
+        return source.interleave(
+            lambda x: ps.Dataset.from_tensors(x).repeat(2), **cycle
+        ).to_list()
+
+    assert build() == build(cycle_length=16)
+    assert build()[:16] == list(range(16))
+
+
 def test_deterministic_false_may_reorder_and_the_stage_beats_the_option():
     def slow_first(x):
         if int(x) == 0:
@@ -183,6 +196,10 @@ def test_deterministic_false_may_reorder_and_the_stage_beats_the_option():
     first = values(loose)
     assert sorted(first) == list(range(40))
     assert first != list(range(40))
+    by_option = Dataset.range(40).map(slow_first, num_parallel_calls=4)
+    by_option = values(by_option.with_options(options))
+    assert sorted(by_option) == list(range(40))
+    assert by_option != list(range(40))
     strict = Dataset.range(40).map(slow_first, num_parallel_calls=4, deterministic=True)
     assert values(strict.with_options(options)) == list(range(40))
 

@@ -1,0 +1,158 @@
+"""Wrong arguments fail on the user's line; wrong results name what and where."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+
+import numpy as np
+import penstock.tf as tf
+import pytest
+
+import penstock as ps
+
+R = ps.Dataset.range(3)
+T = tf.data.Dataset.range(3)
+lock = threading.Lock()
+
+# (call, class that it must be besides, what its message says)
+WRONG = [
+    (lambda: R.batch("x"), TypeError, "batch: batch_size must be an int, got 'x'"),
+    (lambda: R.batch(0), ValueError, "batch: batch_size must be >= 1, got 0"),
+    (lambda: R.take(1.5), TypeError, "take: count must be an int, got 1.5"),
+    (lambda: R.take(-3), ValueError, "take: count must be >= 0"),
+    (lambda: R.map(3), TypeError, "map: fn must be callable, got int"),
+    (lambda: R.filter(None), TypeError, "filter: fn must be callable"),
+    (lambda: R.shuffle(0), ValueError, "shuffle: buffer_size must be >= 1"),
+    (lambda: R.shard(2, 5), ValueError, r"shard: index must be in \[0, 2\), got 5"),
+    (lambda: R.window(0), ValueError, "window: size must be >= 1, got 0"),
+    (lambda: R.map(abs, executor="gpu"), ValueError, "executor must be one of"),
+    (lambda: R.map(abs, num_parallel_calls=0), ValueError, "num_parallel_calls"),
+    (lambda: R.repeat("a"), TypeError, "repeat: count must be an int, got 'a'"),
+    (lambda: R.prefetch(-5), ValueError, "prefetch: n must be >= 0"),
+    (lambda: R.concatenate(3), TypeError, "concatenate"),
+    (lambda: ps.Dataset.zip(3), TypeError, "zip"),
+    (lambda: ps.Dataset.range("a"), TypeError, "range"),
+    (lambda: ps.Dataset.tfrecord(3), TypeError, "tfrecord: files must be"),
+    (lambda: R.map(abs, output_signature=3), TypeError, "output_signature"),
+    (lambda: ps.Dataset.from_tensor_slices(([1], [1, 2])), ValueError, "slices"),
+    (lambda: R.batch(2, nope=1), TypeError, "nope"),
+    (lambda: R.with_options(3), TypeError, "with_options"),
+    (lambda: R.map(lambda a, b: a), TypeError, "takes 2 arguments.* element has 1"),
+    (lambda: R.filter(lambda: True), TypeError, "takes 0 arguments"),
+    (lambda: R.enumerate().map(lambda x: x), TypeError, "takes 1 arguments.* has 2"),
+    (lambda: R.map(lambda x, *, k: x), TypeError, "takes 1 arguments"),
+    (lambda: T.batch("x"), TypeError, "batch_size must be a whole number, got 'x'"),
+    (lambda: T.take(1.5), TypeError, "count must be a whole number, got 1.5"),
+    (lambda: T.batch(-1), ValueError, "batch_size must be >= 1, got -1"),
+    (lambda: T.map(None), TypeError, "map_func must be callable"),
+    (lambda: T.map(lambda a, b: a), TypeError, "takes 2 arguments"),
+    (lambda: T.with_options(3), TypeError, "must be tf.data.Options"),
+    (lambda: T.zip(3), TypeError, "must be a Dataset, got int"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_wrong_arguments_fail_where_they_are_written(number):
+    call, kind, message = WRONG[number]
+    with pytest.raises(kind, match=message) as caught:
+        call()
+    frames = traceback.extract_tb(caught.tb)
+    mine = [f for f in frames if f.filename == __file__]
+    # The line of the call is in the traceback, behind that of this test.
+    assert mine[-1].lineno == call.__code__.co_firstlineno
+
+
+def test_functions_with_defaults_and_any_number_of_arguments_fit():
+    assert R.map(lambda x, k=2: x * k).to_list() == [0, 2, 4]
+    assert R.enumerate().map(lambda *both: both[1]).to_list() == [0, 1, 2]
+    assert [int(x) for x in T.map(lambda x, k=2: x * k)] == [0, 2, 4]
+
+
+def locked(x):
+    with lock:
+        return int(x) + 1
+
+
+@pytest.mark.parametrize("method", [R.map, T.map], ids=["ps", "tf"])
+def test_what_does_not_pickle_is_named_and_runs_in_threads(method):
+    ds = method(locked)
+    line = ds.explain().strip().splitlines()[-1]
+    assert "thread" in line
+    assert "lock" in line
+    assert [int(x) for x in ds] == [1, 2, 3]
+
+
+def test_forced_processes_name_what_does_not_pickle():
+    lock = threading.Lock()
+
+    def locked(x):
+        with lock:
+            return int(x) + 1
+
+    with pytest.raises(ps.InvalidArgumentError, match=r"lock \(a _thread.lock\)"):
+        R.map(locked, executor="process")
+    from penstock._workers import pickle_function
+    from penstock.tf._functions import Call
+
+    with pytest.raises(ps.InvalidArgumentError, match=r"lock \(a _thread.lock\)"):
+        pickle_function("map", Call(locked, "element"))
+
+
+def changing(ds, fn, **more):
+    return ds.map(fn, executor="thread", **more)
+
+
+CHANGES = [
+    (
+        lambda: changing(R, lambda x: np.zeros(int(x) + 1)).batch(3),
+        r"differ in shape: element 0 has \(1,\), element 1 has \(2,\)",
+    ),
+    (
+        lambda: changing(R, lambda x: np.int64(x) if x else np.float32(x)).batch(3),
+        "differ in dtype: element 0 has float32, element 1 has int64",
+    ),
+    (
+        lambda: changing(R, lambda x: (x, x) if x < 2 else x).batch(3),
+        r"differ in structure: element 0 has \(\*, \*\), element 2 has \*",
+    ),
+    (
+        lambda: changing(
+            R,
+            lambda x: np.zeros(int(x)),
+            output_signature=ps.TensorSpec((0,), ps.float64),
+        ),
+        r"map#1: element 1: expected float64\(0,\), got float64\(1,\)",
+    ),
+    (
+        lambda: changing(
+            R,
+            lambda x: "a" if x == 2 else np.float32(x),
+            output_signature=ps.TensorSpec((), ps.float32),
+        ),
+        "map#1: element 2: expected float32, got string",
+    ),
+    (
+        lambda: changing(R, lambda x: object() if x == 1 else x),
+        "map#1: element 1: a value of type object cannot be an element",
+    ),
+    (
+        lambda: R.flat_map(lambda x: int(x)),
+        "flat_map#1: element 0: the function must return a Dataset.* type int",
+    ),
+    (
+        lambda: R.filter(lambda x: np.zeros(3), executor="thread"),
+        "filter#1: element 0: the predicate gave no truth value",
+    ),
+    (
+        lambda: T.map(lambda x: np.zeros(int(x))).batch(3),
+        r"differ in shape: element 0 has \(0,\), element 1 has \(1,\)",
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_results_that_change_name_both_and_the_element(number):
+    build, message = CHANGES[number]
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        list(build())
