@@ -133,6 +133,13 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   return keep(base_of(a)->tp_richcompare(a, b, op));
 }
 
+/// What NumPy's does, without the search for it that a derived class makes.
+void dealloc(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
 template <class F>
 void* pointer(F* function) {
   return reinterpret_cast<void*>(function);
@@ -167,6 +174,7 @@ nb::object number_type(const std::string& name, nb::handle base) {
       {Py_nb_positive, pointer(&positive)},
       {Py_nb_absolute, pointer(&unary<&N::nb_absolute>)},
       {Py_nb_invert, pointer(&unary<&N::nb_invert>)},
+      {Py_tp_dealloc, pointer(&dealloc)},
       {Py_tp_richcompare, pointer(&compare)},
       // Inherited only where the comparison is.
       {Py_tp_hash, pointer(from->tp_hash)},
