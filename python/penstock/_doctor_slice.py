@@ -43,11 +43,12 @@ def lines_for_nothing(fn: Any, unused: list[Any]) -> set[int]:
             gone.append(statement)
         else:
             needed |= _names(statement)
+    used = [value for leaf, value in results.items() if leaf not in unused]
     kept = {
         line
-        for statement in (*function.body,)
-        if statement not in gone and statement is not last
-        for line in _span(statement)
+        for node in (*function.body[:-1], *used)
+        if node not in gone
+        for line in _span(node)
     }
     lines = {line for node in gone for line in _span(node)} - kept
     return {first + line - 1 for line in lines}

@@ -1,7 +1,8 @@
 """What a fix would leave of a stage's time, tried on an element.
 
-Only where the fix is known and an element is cheap to come by: a smaller decode
-of a picture. Some milliseconds each, after the pipeline was watched.
+Only where the fix is known and elements are cheap to come by: a smaller decode of
+a picture; one path of a function as native code, where a branch keeps it from
+being native. Some milliseconds each, after the pipeline was watched.
 """
 
 from __future__ import annotations
@@ -11,24 +12,68 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock._errors import Error
+from penstock._trace_value import branches_taken
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
     from penstock._doctor_facts import Plan
 
 _REPEATS = 5
+_LEAST_CALL_S = 20e-6  # below, a call is not what native code would save
+_MOST_INPUT_S = 1e-3  # of making an element to try it on
 _LEAST_RATIO = 6  # of pixels, as rules/oversized_decode.cc has it
 
 
 def add_trials(plan: Plan, stages: list[dict[str, Any]]) -> None:
-    """Sets `decode_left` of stages that decode pictures which are shrunk much."""
+    """Sets `decode_left` of stages that decode pictures which are shrunk much, and
+    `native_left` of Python functions that a rewrite would make native."""
     for i, facts in enumerate(stages):
+        if facts.get("refusal_fixable") and facts["op"] == "map":
+            facts["native_left"] = native_left(plan, stages, i)
         if facts["decoded_pixels"] and facts["elements"]:
             scale = decode_scale(stages, i)
             if scale > 1:
                 data = _encoded(plan, facts["inputs"])
                 if data is not None:
                     facts["decode_left"] = decode_left(data, scale)
+
+
+def native_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
+    """CPU time of one path of stage's function as native code over that of the
+    function; 0 if it cannot be tried."""
+    facts, inputs = stages[i], stages[i]["inputs"]
+    before = plan.stages[inputs[0]].dataset if len(inputs) == 1 else None
+    if before is None or not facts["elements"]:
+        return 0.0
+    now = facts["cpu_s"] + facts["worker_cpu_s"]
+    now = max(now, facts["gil_held_s"]) / facts["elements"]
+    ahead = [stages[k] for k in range(i) if stages[k]["elements"]]
+    if now < _LEAST_CALL_S or (
+        sum(s["busy_s"] / s["elements"] for s in ahead) > _MOST_INPUT_S
+    ):
+        return 0.0
+    n = max(16, min(2000, int(0.05 / now)))
+    try:
+        with branches_taken():
+            native = before.map(plan.stages[i].fn, executor="native").take(n)
+        spent = _passes(native) - _passes(before.take(n))
+    except Exception:
+        return 0.0
+    return float(min(1.5, max(1e-3, spent / (n * now))))
+
+
+def _passes(ds: Dataset) -> float:
+    """CPU seconds of a pass over `ds`, the best of some."""
+    from penstock._doctor import fresh
+
+    times = []
+    for _ in range(_REPEATS):
+        with fresh(ds).iterator() as it:
+            began = time.process_time()
+            for _ in it:
+                pass
+            times.append(time.process_time() - began)
+    return min(times)
 
 
 def decode_scale(stages: list[dict[str, Any]], i: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
@@ -26,6 +27,18 @@ MAX_STEPS = 100_000  # of loops that compute nothing
 _local = threading.local()
 
 Shape = tuple["int | None", ...]
+
+
+@contextmanager
+def branches_taken() -> Iterator[None]:
+    """Meanwhile this thread traces one path of a function instead of refusing a
+    branch on data. Such a program means something else than the function: it is for
+    measuring what the native form would cost, and for nothing else."""
+    _local.takes_branches = True
+    try:
+        yield
+    finally:
+        _local.takes_branches = False
 
 
 class Tracer:
@@ -289,6 +302,8 @@ class Traced:
         return self._value[()]
 
     def __bool__(self) -> bool:
+        if self._value is None and getattr(_local, "takes_branches", False):
+            return True
         return bool(self._plain("a branch depends on data"))
 
     def __int__(self) -> int:

@@ -310,7 +310,7 @@ def nothing_ahead(tmp):
 
 @fault("no-prefetch", "prefetch#3")
 def nothing_ahead_of_batches(tmp):
-    ds = R(N).map(work.native_work(4_000)).batch(16).prefetch(0)
+    ds = R(N).map(work.native_work(20_000)).batch(16).prefetch(0)
     return ds, work.step(0.01)
 
 

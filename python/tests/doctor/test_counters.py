@@ -115,7 +115,7 @@ def test_calls_that_have_no_room():
     ds = R(N).map(large)
     tight = facts_of(ds.with_options(ps.Options(memory_budget=1_000_000)))
     assert tight["memory_budget"] == 1_000_000
-    assert 300_000 <= tight["bytes_peak"] <= 1_300_000
+    assert 300_000 <= tight["bytes_peak"] <= 2_000_000  # with what is under way
     assert tight["stages"][1]["wait_memory_s"] > 0.4 * tight["seconds"]
     roomy = facts_of(R(N).map(work.sleeper(0.01)))
     assert roomy["stages"][1]["wait_memory_s"] < 0.1 * roomy["seconds"]

@@ -307,3 +307,57 @@ def test_errors_of_elements_do_not_end_it():
 
     report = ps.doctor(R(1000).map(sometimes), seconds=0.4)
     assert report.elements > 0
+
+
+# --- gains that are tried -----------------------------------------------------------
+
+
+def test_lines_that_only_make_what_nothing_reads():
+    from penstock._doctor_slice import lines_for_nothing
+
+    def makes(x):
+        a = x + 1
+        b = np.sin(a)
+        c = np.cos(
+            b,
+        )
+        a += 1
+        return a, c
+
+    first = makes.__code__.co_firstlineno
+    assert lines_for_nothing(makes, [1]) == {first + k for k in (2, 3, 4, 5)}
+    assert lines_for_nothing(makes, [0]) == set()  # `a` feeds the other one
+    assert lines_for_nothing(lambda x: (x, x), [1]) == set()
+
+    def side_effects(x):
+        y = np.sin(x)
+        print(y)
+        return x, y
+
+    assert lines_for_nothing(side_effects, [1]) == set()
+
+
+def test_a_smaller_decode_is_tried_on_a_picture():
+    from penstock._doctor_trials import decode_left
+
+    y, x = np.mgrid[0:800, 0:800]
+    picture = np.stack([x % 256, y % 256, (x + y) % 256], -1).astype(np.uint8)
+    data = ps.image.encode_jpeg(picture)
+    assert 0.05 < decode_left(data, 8) < 0.9
+    assert decode_left(b"no picture", 8) == 0
+
+
+def test_the_native_form_is_tried_where_a_branch_refuses():
+    def clip(x):
+        y = np.sin(np.arange(4000, dtype=np.float32) * 0.001 + x)
+        for _ in range(4):
+            y = np.sqrt(np.abs(y)) + np.sin(y)
+        return y * 2 if x > 5 else y
+
+    ds = R(N).map(clip).batch(8)
+    facts = ps.doctor(ds, seconds=0.6).facts["stages"][1]
+    assert facts["refusal_fixable"]
+    assert 0 < facts["native_left"] <= 1.5
+    # Outside of a trial a branch refuses as ever.
+    with pytest.raises(ps.Error, match="branch"):
+        R(N).map(clip, executor="native")

@@ -81,8 +81,13 @@ Diagnosis diagnose(const Model& model) {
     std::erase_if(d.findings,
                   [](const Finding& x) { return x.code == "cpu-saturated"; });
   }
+  // Largest gain first; what others do to the pipeline comes after what is
+  // wrong with it.
   std::stable_sort(d.findings.begin(), d.findings.end(),
                    [](const Finding& a, const Finding& b) {
+                     const bool a_other = a.code == "unstable";
+                     const bool b_other = b.code == "unstable";
+                     if (a_other != b_other) return b_other;
                      return a.speedup.value_or(0) > b.speedup.value_or(0);
                    });
   for (const Finding& x : d.findings) {

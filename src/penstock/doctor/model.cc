@@ -209,8 +209,9 @@ Need Model::thread_need(std::size_t stage) const {
   // Who lost the core has kept the GIL.
   const double gil = std::max(std::min(held, s.cpu_s), held * stretch_);
   const double compute = std::max(s.cpu_s, gil);
-  const double rest =
-      std::max(0.0, s.busy_s - s.gil_wait_s - std::max(compute, held));
+  // Waiting for a core is a part of all that a call's time went to.
+  const double rest = std::max(
+      0.0, (s.busy_s - s.gil_wait_s) * stretch_ - std::max(compute, held));
   Need need;
   need.gil = for_output(stage, gil);
   need.compute = for_output(stage, compute);

@@ -16,8 +16,8 @@ namespace {
 // Values of counters; at one sample of each of 100 series in 4 ms, ten seconds.
 constexpr std::size_t kMaxSamples = std::size_t{1} << 18;
 
-// Events of a thread that are made room for at once: a megabyte, touched as it is
-// used.
+// Events of a thread that are made room for at once: a megabyte, touched as it
+// is used.
 constexpr std::size_t kReserved = std::size_t{1} << 14;
 
 std::atomic<std::uint64_t> g_next_id{1};
@@ -175,18 +175,19 @@ void TraceRecorder::collect(Ring& ring, int thread,
 }
 
 void TraceRecorder::attach(std::vector<Flow> flows, Trace& trace) {
-  std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
-    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.made > b.made;
-  });
+  std::stable_sort(
+      flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.made > b.made;
+      });
   std::map<std::uint64_t, std::uint64_t> made;  // how often, by block
   for (Flow& flow : flows) {
     std::uint64_t& times = made[flow.block];
     if (flow.made) ++times;
     flow.block = mix64(flow.block, times);
   }
-  std::stable_sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
-    return a.event < b.event;
-  });
+  std::stable_sort(
+      flows.begin(), flows.end(),
+      [](const Flow& a, const Flow& b) { return a.event < b.event; });
   for (const Flow& flow : flows) {
     TraceEvent& event = trace.events[flow.event];
     if (event.flows == 0) {
