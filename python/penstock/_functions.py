@@ -210,6 +210,30 @@ def _native(
     return Lowered(handle, "traced when the first data is there", name)
 
 
+def lower_scan(fn: Any, init: Any, spec: Any, signature: Any) -> tuple[Any, Any]:
+    """A scan's function as a native one and its output's spec, or (reason, None).
+
+    A front end whose functions take a tuple element as one argument says so by
+    `packed`.
+    """
+    from penstock import _trace
+    from penstock._trace_errors import TraceRefused
+
+    spread = type(spec) is tuple and not getattr(fn, "packed", False)
+    element = tuple(spec) if spread else (spec,)
+    try:
+        state = _penstock.spec_of(init)
+    except Exception as error:  # noqa: BLE001 (the stage says it better)
+        return str(error), None
+    try:
+        program, output = _trace.compile_scan(fn, state, element)
+    except TraceRefused as refused:
+        return refused.describe(), None
+    if signature is not None and not _accepts(signature, output):
+        return f"it gives {output}, declared is {signature}", None
+    return Lowered(program.scan(), "", function_name(fn)), output
+
+
 def _auto(
     fn: Any, kind: str, op: str, executor: str, input_spec: Any, signature: Any
 ) -> Lowered | str:

@@ -246,6 +246,49 @@ def product_program(program: Any) -> Any:
     return program
 
 
+def compile_scan(fn: Any, state: Any, element: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The program of ``fn(state, *element)`` and the spec of its output.
+
+    The state's dimensions are opened until the next state fits as well.
+    """
+    if not _known(state) or not _known(element):
+        raise TraceRefused("the elements' spec is not known when the graph is built")
+    inspected = Inspected(fn)
+    for _ in range(8):
+        program = inspected.trace((state, *element))
+        if program.random:
+            raise TraceRefused("it draws random values")
+        made = program.output_spec
+        if type(made) is not tuple or len(made) != 2:
+            raise TraceRefused("it does not give (next state, output)")
+        wider = _widened(state, made[0])
+        if wider == state:
+            return program, made[1]
+        state = wider
+    raise TraceRefused("the state's shape does not settle")
+
+
+def _widened(a: Any, b: Any) -> Any:
+    """A spec for values of both."""
+    if type(a) is not type(b):
+        raise TraceRefused(f"the state changes from {a} to {b}")
+    if isinstance(a, dict):
+        if a.keys() != b.keys():
+            raise TraceRefused(f"the state changes from {a} to {b}")
+        return {k: _widened(a[k], b[k]) for k in a}
+    if isinstance(a, tuple):
+        if len(a) != len(b):
+            raise TraceRefused(f"the state changes from {a} to {b}")
+        items = [_widened(x, y) for x, y in zip(a, b)]
+        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
+    if not isinstance(a, TensorSpec) or a.dtype != b.dtype:
+        raise TraceRefused(f"the state changes from {a} to {b}")
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        raise TraceRefused("the rank of the state changes")
+    dims = [x if x == y else None for x, y in zip(a.shape, b.shape)]
+    return TensorSpec(tuple(dims), a.dtype)
+
+
 def compile_native(fn: Any, kind: str, spec: Any, signature: Any) -> Any:
     """The program of `fn` for elements of `spec`, or TraceRefused.
 

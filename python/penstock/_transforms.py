@@ -12,6 +12,7 @@ from penstock._functions import (
     check_callable,
     function_identity,
     lower,
+    lower_scan,
 )
 from penstock._options import AUTOTUNE, ErrorPolicy, Options, error_policy
 from penstock._recipe import Recipe
@@ -258,15 +259,24 @@ class Transforms:
         [0, 1, 3, 6, 10]
         """
         check_callable("scan", "fn", fn)
+        signature = check_signature("scan", output_signature)
+        lowered, spec = lower_scan(fn, init, self._native.element_spec, signature)
+        traced = isinstance(lowered, Lowered)
         native = self._native.scan(
             init,
-            fn,
+            lowered.handle if traced else fn,
             function_identity(fn),
-            check_signature("scan", output_signature),
+            spec if traced and signature is None else signature,
             check.stage_name("scan", name),
         )
         return self._derive(
-            native, "scan", init, fn, output_signature=output_signature, name=name
+            native,
+            "scan",
+            init,
+            fn,
+            functions=(lowered,) if traced else (),
+            output_signature=output_signature,
+            name=name,
         )
 
     def group_by_window(

@@ -249,10 +249,13 @@ void bind_functions_of(nb::class_<Dataset>& c) {
         [](const Dataset& d, const FunctionHandle& fn, Text name) {
           return d.take_while_function(fn.ref, std::move(name));
         });
-  c.def("scan", [](const Dataset& d, nb::object init, nb::callable fn,
+  c.def("scan", [](const Dataset& d, nb::object init, nb::object fn,
                    Text identity, nb::object signature, Text name) {
+    ScanFunction scan = nb::isinstance<ScanHandle>(fn)
+                            ? nb::cast<const ScanHandle&>(fn).fn
+                            : make_python_scan(ref(fn));
     return d.scan_function(
-        element(init, "scan"), make_python_scan(ref(fn)), std::move(identity),
+        element(init, "scan"), std::move(scan), std::move(identity),
         {.output_signature = spec(signature), .name = std::move(name)});
   }, nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   c.def("group_by_window", [](const Dataset& d, const FunctionHandle& key,

@@ -252,6 +252,37 @@ nb::object random_values(const std::string& kind, nb::handle dtype,
   return steal_or_raise(tensor_to_python(tensor));
 }
 
+/// (state, element) -> (next state, output), by a program of both.
+ScanFunction scan_of(expr::ProgramRef program) {
+  return [program = std::move(program)](
+             const Element& state, const Element& element)
+             -> StatusOr<std::pair<Element, Element>> {
+    Element::Leaves leaves(state.leaves().begin(), state.leaves().end());
+    for (const Tensor& leaf : element.leaves()) leaves.push_back(leaf);
+    const Spec& spec = program->input_spec();
+    if (leaves.size() != spec.leaves().size()) {
+      return invalid_argument("the state and an element of ", leaves.size(),
+                              " values, the function was traced for ",
+                              spec.leaves().size());
+    }
+    const Element both(spec.structure(), std::move(leaves));
+    PS_RETURN_IF_ERROR(spec.check(both));
+    expr::Rows rows;
+    rows.count = 1;
+    rows.batched = false;
+    rows.inputs = {both.leaves().data(), both.leaves().size()};
+    std::vector<Tensor> outputs;
+    expr::RowErrors errors;
+    PS_RETURN_IF_ERROR(expr::evaluate(*program, rows, outputs, errors));
+    if (!errors.empty()) return errors[0].second;
+    const auto& parts = program->output_spec().structure()->children();
+    const auto cut = outputs.begin() +
+                     static_cast<std::ptrdiff_t>(parts[0]->num_leaves());
+    return std::pair(Element(parts[0], Element::Leaves(outputs.begin(), cut)),
+                     Element(parts[1], Element::Leaves(cut, outputs.end())));
+  };
+}
+
 /// A native operation on the spot.
 nb::object call_native(const std::string& name, nb::tuple args,
                        nb::dict attributes, std::uint64_t key,
@@ -431,6 +462,15 @@ void bind_expr(nb::module_& m) {
            [](const PyProgram& self, const Dataset& prototype,
               nb::list sources) {
              return make_template_function(self.program, prototype, sources);
+           })
+      .def("scan",
+           [](const PyProgram& self) {
+             const Structure* out = self.program->output_spec().structure();
+             if (!self.finished || self.program->random() ||
+                 out->children().size() != 2) {
+               throw Error(invalid_argument("this is no program of a scan"));
+             }
+             return ScanHandle{scan_of(self.program)};
            })
       .def("fits", &fits)
       .def_prop_ro("fusion",

@@ -90,6 +90,9 @@ void bind_functions(nb::module_& m) {
       .def("counters", [](const DatasetFunctionHandle& f) {
         return counters_dict(f.counters);
       });
+  nb::class_<ScanHandle>(m, "ScanFunction")
+      .def_prop_ro("executor", [](const ScanHandle&) { return "native"; })
+      .def("counters", [](const ScanHandle&) { return nb::dict(); });
   m.def(
       "python_function",
       [](nb::callable fn, const std::string& kind, nb::object spec,

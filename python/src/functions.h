@@ -71,6 +71,11 @@ struct DatasetFunctionHandle {
   std::string executor;
 };
 
+/// The function of a scan that runs natively.
+struct ScanHandle {
+  ScanFunction fn;
+};
+
 /// Random key of the element that this thread computes now.
 struct CurrentElement {
   bool active = false;

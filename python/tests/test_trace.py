@@ -353,3 +353,49 @@ def test_python_integers_must_fit():
     spec = ps.TensorSpec((), ps.uint8)
     assert "out of bounds" in refusal(lambda x: x + 300, spec)
     assert "out of bounds" in refusal(lambda x: x < 300, spec)
+
+
+def test_a_scan_runs_natively_and_knows_its_spec():
+    ds = ps.Dataset.range(5).scan(0, lambda s, x: (s + x, (s, x * 2)))
+    assert "native" in ds.explain()
+    scalar = ps.TensorSpec((), ps.int64)
+    assert ds.element_spec == (scalar, scalar)
+    slow = ps.Dataset.range(5).scan(0, lambda s, x: (s + int(x), (s, int(x) * 2)))
+    assert "native" not in slow.explain()
+    assert ds.to_list() == slow.to_list()
+    pairs = ps.Dataset.range(4).enumerate()
+    ds = pairs.scan(np.float32(1), lambda s, i, x: (s * 2, {"s": s, "sum": i + x}))
+    assert "native" in ds.explain()
+    assert [(float(e["s"]), int(e["sum"])) for e in ds] == [
+        (1.0, 0), (2.0, 2), (4.0, 4), (8.0, 6),
+    ]  # fmt: skip
+
+
+def test_a_scan_whose_state_grows_has_an_open_dimension():
+    ds = ps.Dataset.range(4).scan(
+        np.zeros(1, np.int64), lambda s, x: (np.concatenate([s, s]), s + x)
+    )
+    assert "native" in ds.explain()
+    assert ds.element_spec == ps.TensorSpec((None,), ps.int64)
+    assert [e.tolist() for e in ds] == [[0], [1] * 2, [2] * 4, [3] * 8]
+
+
+def test_a_scan_that_changes_its_state_is_refused_as_by_python():
+    ds = ps.Dataset.range(3).scan(0, lambda s, x: (s + 0.5, x))
+    assert "native" not in ds.explain()
+    with pytest.raises(ps.InvalidArgumentError, match="state"):
+        ds.to_list()
+
+
+def test_a_native_scan_resumes_and_keeps_errors_in_place():
+    table = np.array([5, 6, 7])
+    ds = ps.Dataset.from_tensor_slices([0, 1, 9, 2]).scan(
+        0, lambda s, i: (s + table[i], s)
+    )
+    assert "native" in ds.explain()
+    it = iter(ds)
+    assert [next(it), next(it)] == [0, 5]
+    with pytest.raises(ps.Error, match="out of bounds"):
+        next(it)
+    other = ds.iterator(it.state_dict())
+    assert [int(x) for x in it] == [int(x) for x in other] == [11]

@@ -373,6 +373,19 @@ def test_the_state_of_a_scan_may_change_its_shape():
         lambda s, x: (tf.concat([s, s], 0), tf.reduce_sum(s) + tf.size(s, tf.int64)),
     )
     assert values(ds) == [1, 2, 4]
+    grown = Dataset.range(3).scan(
+        tf.zeros([1], tf.int64), lambda s, x: (tf.concat([s, s], 0), s)
+    )
+    # Known before it runs.
+    assert grown.element_spec == tf.TensorSpec([None], tf.int64)
+    assert values(grown) == [[0], [0, 0], [0, 0, 0, 0]]
+    pairs = (
+        Dataset.range(3)
+        .enumerate()
+        .scan(tf.constant(0, tf.int64), lambda s, pair: (s + pair[0] * pair[1], s))
+    )
+    assert "native" in pairs.explain()
+    assert values(pairs) == [0, 0, 1]
 
 
 def test_group_by_window_gives_leftovers_in_key_order_and_windows_twice():
