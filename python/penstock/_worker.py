@@ -7,6 +7,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import traceback
 import types
 from collections import Counter
@@ -31,19 +32,23 @@ def dump_failure(error: BaseException) -> bytes:
     return data  # type: ignore[no-any-return]
 
 
-_PERIOD = 0.01  # seconds between two looks at the function
+_PERIOD = 0.05  # seconds between two looks at the function
+_PARK_S = 1.0  # without a call that is to be looked at
 
 
 class Sampler:
     """Sees on which lines of the function the main thread is, while a doctor asks.
 
-    A thread that looks every 10 ms; without anybody who asks it does not exist.
+    A thread that looks every 50 ms; without anybody who asks it does not exist.
     What it saw goes back with the results of a call.
     """
 
     def __init__(self) -> None:
         self._main = threading.get_ident()
         self._code: types.CodeType | None = None
+        self._calls = 0
+        self._in_call = False
+        self._parked = threading.Event()  # nobody has asked for a while
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._seen: Counter[str] = Counter()
@@ -54,14 +59,18 @@ class Sampler:
         if code is not self._code:
             self._seen.clear()
             self._code = code
+        self._calls += 1
+        self._in_call = True
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
-        self._wanted.set()
+        elif self._parked.is_set():
+            self._parked.clear()
+            self._wanted.set()
 
     def end(self, room: int) -> bytes:
         """It has ended; what was seen since the last time, if that fits."""
-        self._wanted.clear()
+        self._in_call = False
         if not self._seen:
             return b""
         rows = (f"{count}\t{line}\n" for line, count in self._seen.items())
@@ -72,15 +81,21 @@ class Sampler:
         return text
 
     def _run(self) -> None:
-        clock = threading.Event()
         # Calls are short: the GIL must come during one, not after it. Nobody else
         # is there to ask for it.
         sys.setswitchinterval(2e-4)
+        calls, idle = 0, 0
         while True:
-            self._wanted.wait()
-            clock.wait(_PERIOD)
-            if self._wanted.is_set():
+            time.sleep(_PERIOD)
+            if self._in_call:
                 self._look()
+            idle = idle + 1 if calls == self._calls else 0
+            calls = self._calls
+            if idle * _PERIOD > _PARK_S and not self._in_call:
+                self._wanted.clear()
+                self._parked.set()
+                self._wanted.wait()
+                idle = 0
 
     def _look(self) -> None:
         at = sys._current_frames().get(self._main)
