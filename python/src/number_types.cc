@@ -130,6 +130,12 @@ PyObject* positive(PyObject* a) {
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
+  // A number is no text, which NumPy's versions say in several ways.
+  if ((PyUnicode_Check(b) || PyBytes_Check(b)) && (op == Py_EQ || op == Py_NE)) {
+    PyObject* const known = op == Py_EQ ? numbers().no : numbers().yes;
+    Py_INCREF(known);
+    return known;
+  }
   return keep(base_of(a)->tp_richcompare(a, b, op));
 }
 

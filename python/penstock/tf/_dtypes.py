@@ -50,18 +50,11 @@ class DType(base.DType):
     def is_numeric(self) -> bool:
         return self.is_floating or self.is_integer
 
-    @property
-    def kind(self) -> str:
-        """NumPy's letter for it: "i", "u", "f", "b" or "O"."""
-        return self.dtype.kind
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def type(self) -> Any:
-        return self.dtype.type
+    def __getattr__(self, name: str) -> Any:
+        """What NumPy's dtype has besides: kind, char, itemsize, type ..."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.dtype, name)
 
     @property
     def base_dtype(self) -> DType:

@@ -164,6 +164,8 @@ def _scalar_class(name: str) -> Any:
         "__repr__": representation,
         "__format__": formatted,
         "__reduce__": lambda self: (made, (self.item(),)),
+        "__copy__": lambda self: self,
+        "__deepcopy__": lambda self, memo: self,
     }
     if np.dtype(name) in _SMALL:
         members["__truediv__"] = lambda self, other: wrap(
