@@ -62,7 +62,10 @@ Status WireWriter::add(const Element& element, std::uint64_t key) {
   encode_structure(*element.structure(), out);
   header_ += std::move(out).take();
   // Of the copy: a number lies in its handle.
-  for (const Tensor& t : kept_.back().leaves()) {
+  for (Tensor& t : kept_.back().mutable_leaves()) {
+    if (t.string_gap() > 0) {
+      PS_ASSIGN_OR_RETURN(t, t.compact());
+    }
     if (t.rank() == 0 && t.dtype() != DType::kString) {
       Encoder number;
       number.u64(static_cast<std::uint64_t>(t.dtype()));

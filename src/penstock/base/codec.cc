@@ -98,10 +98,16 @@ Status Decoder::status(std::string_view what) const {
 }
 
 std::uint32_t crc32c(std::string_view data, std::uint32_t seed) {
-  // ISA-L takes a non-const pointer but only reads.
+  // ISA-L takes a non-const pointer but only reads, and an int for the size.
+  constexpr std::size_t kMost = std::size_t{1} << 30;
   auto* bytes = const_cast<unsigned char*>(
       reinterpret_cast<const unsigned char*>(data.data()));
-  return ~crc32_iscsi(bytes, static_cast<int>(data.size()), ~seed);
+  std::uint32_t crc = ~seed;
+  std::size_t left = data.size();
+  for (; left > kMost; left -= kMost, bytes += kMost) {
+    crc = crc32_iscsi(bytes, static_cast<int>(kMost), crc);
+  }
+  return ~crc32_iscsi(bytes, static_cast<int>(left), crc);
 }
 
 void Fingerprint::add(std::uint64_t v) {

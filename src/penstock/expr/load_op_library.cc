@@ -203,8 +203,12 @@ Status run(const penstock_op_entry& entry, const RowCall& row,
   std::vector<penstock_op_tensor> args;
   // A rank-0 string has no offsets of its own.
   std::vector<std::array<std::int64_t, 2>> lengths(row.args.size());
+  std::vector<Tensor> copies(row.args.size());  // of strings with gaps
   for (std::size_t i = 0; i < row.args.size(); ++i) {
-    const Tensor& t = row.args[i];
+    if (row.args[i].string_gap() > 0) {
+      PS_ASSIGN_OR_RETURN(copies[i], row.args[i].compact());
+    }
+    const Tensor& t = copies[i].defined() ? copies[i] : row.args[i];
     penstock_op_tensor arg = {static_cast<std::int32_t>(t.dtype()),
                               static_cast<std::int32_t>(t.rank()),
                               t.shape().dims().data(), t.data(), nullptr};

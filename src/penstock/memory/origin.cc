@@ -88,6 +88,25 @@ Origins Origins::select(std::span<const std::int64_t> rows) const {
   return Origins(path_, std::move(ordinals));
 }
 
+namespace {
+
+// Blocks of one file each made their own path to it.
+bool same_origin_path(const PathRef& a, const PathRef& b) {
+  const OriginPath* x = a.get();
+  const OriginPath* y = b.get();
+  while (x != y) {
+    if (x == nullptr || y == nullptr || x->hash() != y->hash() ||
+        x->kind() != y->kind() || x->ordinal() != y->ordinal()) {
+      return false;
+    }
+    x = x->parent().get();
+    y = y->parent().get();
+  }
+  return true;
+}
+
+}  // namespace
+
 void OriginsBuilder::spill() {
   if (listed_) return;
   listed_ = true;
@@ -114,8 +133,8 @@ void OriginsBuilder::append(const Origins& origins, std::int64_t begin,
     }
     return;
   }
-  const bool same_path =
-      !mixed_ && origins.single_path() && origins.path() == run_.path_;
+  const bool same_path = !mixed_ && origins.single_path() &&
+                         same_origin_path(origins.path(), run_.path_);
   if (same_path && !listed_ && origins.affine()) {
     const std::int64_t next = origins.ordinal_at(begin);
     const bool step_fits = count == 1 || origins.step() == run_.step_;

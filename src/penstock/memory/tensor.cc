@@ -147,6 +147,15 @@ Tensor Tensor::strings_from(Ref<Buffer> offsets, Ref<Buffer> bytes,
   return t;
 }
 
+Tensor Tensor::framed_strings(Ref<Buffer> offsets, Ref<Buffer> bytes,
+                              const char* first, std::uint32_t gap,
+                              const Shape& shape) {
+  Tensor t = strings_from(std::move(offsets), std::move(bytes), shape);
+  t.chars_ = first;
+  t.gap_ = gap;
+  return t;
+}
+
 Tensor Tensor::object(Ref<Object> object) {
   Tensor t;
   t.dtype_ = DType::kObject;
@@ -173,14 +182,19 @@ std::string_view Tensor::str(std::int64_t i) const {
     return {chars_, static_cast<std::size_t>(length)};
   }
   const std::int64_t* offset = string_offsets() + i;
-  return {chars_ + offset[0], static_cast<std::size_t>(offset[1] - offset[0])};
+  return {chars_ + offset[0],
+          static_cast<std::size_t>(offset[1] - offset[0] - gap_)};
 }
 
 std::vector<std::string_view> Tensor::strs() const {
-  std::vector<std::string_view> out;
-  const std::int64_t n = num_elements();
-  out.reserve(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) out.push_back(str(i));
+  check_type(DType::kString);
+  if (data_ == nullptr) return {str()};
+  std::vector<std::string_view> out(static_cast<std::size_t>(num_elements()));
+  const std::int64_t* offset = string_offsets();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = {chars_ + offset[i],
+              static_cast<std::size_t>(offset[i + 1] - offset[i] - gap_)};
+  }
   return out;
 }
 
@@ -214,6 +228,7 @@ Tensor Tensor::row(std::int64_t i) const {
     t.shape_ = shape_.without_first();
     t.data_ = data_ + t.shape_.num_elements() * i * 8;
     t.chars_ = chars_;
+    t.gap_ = gap_;
     t.buffer_ = buffer_;
     t.bytes_ = bytes_;
     return t;

@@ -6,7 +6,9 @@
 // fresh tensor may use mutable_data().
 //
 // Strings: rank 0 is (pointer, length); rank >= 1 is int64 offsets[n + 1] into
-// one byte buffer (Arrow large_binary), so a slice is free.
+// one byte buffer (Arrow large_binary), so a slice is free. Records that lie in
+// a file's bytes with a frame around each are not moved: string_gap() bytes,
+// the same everywhere, then belong to nobody between two strings.
 #pragma once
 
 #include <cstddef>
@@ -70,6 +72,11 @@ class Tensor {
   /// A string tensor from offsets (int64, n + 1 of them) and bytes.
   static Tensor strings_from(Ref<Buffer> offsets, Ref<Buffer> bytes,
                              const Shape& shape);
+  /// The same in place: string i is [offsets[i], offsets[i + 1] - gap) from
+  /// `first` on, which lies in `bytes`.
+  static Tensor framed_strings(Ref<Buffer> offsets, Ref<Buffer> bytes,
+                               const char* first, std::uint32_t gap,
+                               const Shape& shape);
   static Tensor object(Ref<Object> object);
   /// A dense tensor over memory that `buffer` keeps alive.
   static Tensor from_buffer(DType dtype, const Shape& shape,
@@ -120,7 +127,7 @@ class Tensor {
   std::vector<std::string_view> strs() const;
   Object* object() const { return object_.get(); }
 
-  /// Payload bytes: values, or string bytes plus offsets.
+  /// Payload bytes: values, or string bytes, with gaps, plus offsets.
   std::int64_t byte_size() const;
   /// Bytes of the memory this handle keeps alive, counted whole.
   std::int64_t pinned_bytes() const;
@@ -168,6 +175,9 @@ class Tensor {
     return reinterpret_cast<const std::int64_t*>(data_);
   }
   const char* string_bytes() const { return chars_; }
+  /// Bytes between a string and the next. Whoever reads string_offsets()
+  /// itself needs 0, as compact() gives.
+  std::uint32_t string_gap() const { return gap_; }
 
   std::string to_string(std::int64_t max_values = 8) const;
   friend bool operator==(const Tensor& a, const Tensor& b);
@@ -181,6 +191,7 @@ class Tensor {
   [[noreturn]] void throw_bad_type(DType wanted) const;
 
   DType dtype_ = DType::kInvalid;
+  std::uint32_t gap_ = 0;  // of strings
   Shape shape_;
   const std::byte* data_ = nullptr;  // null: the value is in inline_
   const char* chars_ = nullptr;      // strings: base of the offsets

@@ -125,7 +125,12 @@ std::int64_t SegmentPipe::block_rows() const {
   std::int64_t rows = rows_target_;
   if (rows == 0) rows = user_code ? granularity : kNativeFirstRows;
   rows = std::min(rows, run_.config().max_block_rows);
-  if (rows > align) rows -= rows % align;
+  if (rows > align) {
+    rows -= rows % align;
+  } else if (2 * rows >= align && rows_target_ > 0 &&
+             align <= run_.config().max_block_rows) {
+    rows = align;  // half a group more costs less than joining two
+  }
   if (granularity > 1) rows -= rows % granularity;
   return std::max(rows, granularity);
 }

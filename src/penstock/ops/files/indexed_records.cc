@@ -1,22 +1,27 @@
 // Records whose places are known: an indexed source.
 //
-// Any worker reads any records. Those that follow each other are read at once,
-// up to 4 MiB; small ones are checked and copied together, large ones are views
-// of what was read. It waits for the disk, so it counts as code that may block.
+// Any worker reads any records. They are read straight into the memory of the
+// block, as they lie in the file, and checked while they are in the cache: the
+// strings of a block are what is between their frames, so nothing is copied
+// after the read. It waits for the disk, so it counts as code that may block.
 // State: none, the chain's index is enough.
 #include "penstock/ops/files/indexed_records.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "penstock/base/work_counters.h"
+#include "penstock/graph/block_hint.h"
 #include "penstock/io/file_cache.h"
-#include "penstock/ops/files/packing.h"
 
 namespace penstock::ops {
 namespace {
 
-constexpr std::int64_t kReadBytes = std::int64_t{4} << 20;
-// What is copied out is read in pieces that stay in the cache meanwhile.
-constexpr std::int64_t kCopiedReadBytes = 256 * 1024;
+// Read, then checked while it is in the cache.
+constexpr std::int64_t kReadBytes = 256 * 1024;
+// The system copies into memory that is in the first two caches a third slower
+// than into what was just pushed out of them, so blocks are longer than those.
+constexpr double kBlockNs = 250'000;
 // The kernel is told of this much ahead, whenever a read passes a multiple.
 constexpr std::int64_t kAdviseAhead = std::int64_t{4} << 20;
 
@@ -55,30 +60,42 @@ class IndexedRecords final : public IndexedSourceOp {
   using IndexedSourceOp::read;
   Status read(const IndexRun& run, CallContext& context,
               Block& out) const override {
-    std::vector<Piece> pieces = pieces_of(run);
-    std::int64_t payload = 0;
-    for (const Piece& piece : pieces) payload += piece.payload;
-    const bool views = payload >= kViewBytes * run.count;
-    Result result;
-    if (!views) {
-      PS_ASSIGN_OR_RETURN(result.packer,
-                          StringPacker::make(run.count, payload));
+    ask_for_block_ns(kBlockNs);
+    const std::vector<Piece> pieces = pieces_of(run);
+    if (pieces.empty()) {
+      out = Block(nullptr, {}, 0, Origins(run.path, 0));
+      return absl::OkStatus();
     }
+    const RecordLayout& any = *files_[pieces.front().file].layout;
+    std::int64_t bytes = 0;
+    for (const Piece& piece : pieces) {
+      bytes += piece.bytes + (piece.count - piece.whole) * any.frame_bytes();
+    }
+    Result result;
+    result.offsets = Buffer::allocate(
+        static_cast<std::size_t>(run.count + 1) * sizeof(std::int64_t));
+    result.bytes = Buffer::allocate(static_cast<std::size_t>(bytes));
+    if (!result.offsets || !result.bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for ", bytes, " bytes of records"));
+    }
+    result.place()[0] = 0;
     OriginsBuilder origins;
-    std::vector<std::pair<std::int64_t, Status>> failed;
     for (const Piece& piece : pieces) {
       const PathRef path = OriginPath::extend(
           run.path, OriginPath::Kind::kInner,
           static_cast<std::int64_t>(piece.file));
       origins.append(Origins(path, piece.first), 0, piece.count);
-      read_piece(piece, context, result, failed);
+      read_piece(piece, context, result);
     }
     Block::Columns columns;
-    columns.push_back(views ? Column(std::move(result.views))
-                            : result.packer->finish());
+    const char* const first = result.chars() + any.head_bytes();
+    columns.emplace_back(Tensor::framed_strings(
+        std::move(result.offsets), std::move(result.bytes), first,
+        static_cast<std::uint32_t>(any.frame_bytes()), Shape{run.count}));
     out = Block(Structure::leaf(), std::move(columns), run.count,
                 origins.finish());
-    for (auto& [row, status] : failed) {
+    for (auto& [row, status] : result.failed) {
       out.errors().emplace_back(
           row, context.error(std::move(status), out.origins().at(row)));
     }
@@ -91,21 +108,20 @@ class IndexedRecords final : public IndexedSourceOp {
     std::size_t file = 0;
     std::int64_t first = 0;
     std::int64_t count = 0;
-    std::int64_t row = 0;  // in the block
-    std::int64_t payload = 0;
+    std::int64_t row = 0;    // in the block
+    std::int64_t whole = 0;  // of count: not the file's failure
+    std::int64_t bytes = 0;  // of those, with frames
   };
+  /// What a block is made of. Rows that failed have a place and no meaning.
   struct Result {
-    std::optional<StringPacker> packer;  // or else views
-    std::vector<Tensor> views;
+    Ref<Buffer> offsets;
+    Ref<Buffer> bytes;
+    std::vector<std::pair<std::int64_t, Status>> failed;  // rows rise
 
-    void add(std::string_view value, const Ref<Buffer>& owner) {
-      if (packer) {
-        packer->add(value);
-      } else {
-        views.push_back(owner ? Tensor::string_view_of(value, owner)
-                              : Tensor::string(value));
-      }
+    std::int64_t* place() {
+      return reinterpret_cast<std::int64_t*>(offsets->data());
     }
+    char* chars() { return reinterpret_cast<char*>(bytes->data()); }
   };
 
   std::vector<Piece> pieces_of(const IndexRun& run) const {
@@ -125,14 +141,13 @@ class IndexedRecords final : public IndexedSourceOp {
           ++n;
         }
       }
-      Piece piece{file, i - base, n, k, 0};
+      Piece piece{file, i - base, n, k, 0, 0};
       const RecordLayout& layout = *files_[file].layout;
-      const std::int64_t whole =
-          std::min(piece.first + n, layout.records()) - piece.first;
-      if (whole > 0) {
-        piece.payload = layout.offset(piece.first + whole) -
-                        layout.offset(piece.first) -
-                        whole * layout.frame_bytes();
+      piece.whole = std::max<std::int64_t>(
+          0, std::min(piece.first + n, layout.records()) - piece.first);
+      if (piece.whole > 0) {
+        piece.bytes = layout.offset(piece.first + piece.whole) -
+                      layout.offset(piece.first);
       }
       pieces.push_back(piece);
       k += n;
@@ -141,87 +156,90 @@ class IndexedRecords final : public IndexedSourceOp {
   }
 
   void read_piece(const Piece& piece, const CallContext& context,
-                  Result& result,
-                  std::vector<std::pair<std::int64_t, Status>>& failed) const {
+                  Result& result) const {
     const IndexedFile& file = files_[piece.file];
     const RecordLayout& layout = *file.layout;
-    const std::int64_t end =
-        std::min(piece.first + piece.count, layout.records());
-    const auto file_or = open_files_.get(file.path);
-    const auto fail = [&](std::int64_t i, const Status& status) {
-      failed.emplace_back(piece.row + i - piece.first,
-                          annotate(status, absl::StrCat("'", file.path,
-                                                        "': ")));
-      result.add({}, nullptr);
+    std::int64_t* const offsets = result.place() + piece.row;
+    layout.place(piece.first, piece.whole, offsets);
+    for (std::int64_t k = piece.whole; k < piece.count; ++k) {
+      offsets[k + 1] = offsets[k] + layout.frame_bytes();
+    }
+    const auto fail = [&](std::int64_t k, const Status& status) {
+      result.failed.emplace_back(
+          piece.row + k,
+          annotate(status, absl::StrCat("'", file.path, "': ")));
     };
-    Ref<Buffer> scratch;
-    std::int64_t i = piece.first;
-    while (i < end) {
-      if (!file_or.ok()) {
-        failed.emplace_back(piece.row + i - piece.first, file_or.status());
-        result.add({}, nullptr);
-        ++i;
-        continue;
-      }
-      // As many records as one read takes.
-      const std::int64_t from = layout.offset(i);
-      const std::int64_t limit = result.packer ? kCopiedReadBytes : kReadBytes;
-      std::int64_t stop = end;
-      if (layout.offset(end) - from > limit) {
-        stop = i + 1;
-        std::int64_t high = end;
-        while (high - stop > 1) {
-          const std::int64_t middle = stop + (high - stop) / 2;
-          (layout.offset(middle) - from <= limit ? stop : high) = middle;
-        }
-      }
-      const std::int64_t bytes = layout.offset(stop) - from;
-      Ref<Buffer> buffer;
-      if (result.packer && scratch &&
-          scratch->size() >= static_cast<std::size_t>(bytes)) {
-        buffer = scratch;
-      } else {
-        buffer = Buffer::allocate(static_cast<std::size_t>(bytes));
-        if (result.packer) scratch = buffer;
-      }
-      Status status;
-      if (!buffer) {
-        status = absl::ResourceExhaustedError(
-            absl::StrCat("no memory to read ", bytes, " bytes"));
-      } else if (context.cancelled()) {
-        status = absl::CancelledError("cancelled");
-      } else {
-        if (from / kAdviseAhead != (from + bytes) / kAdviseAhead && piece.count > 1) {
-          (*file_or)->will_need(from + bytes, kAdviseAhead);
-        }
-        status = read_fully(**file_or, from,
-                            {buffer->data(), static_cast<std::size_t>(bytes)});
-      }
-      std::int64_t at = 0;
-      for (; i < stop; ++i) {
-        if (!status.ok()) {
-          fail(i, status);
-          continue;
-        }
-        const std::int64_t size = layout.bytes(i);
-        const auto payload = layout.payload(
-            i, {reinterpret_cast<const char*>(buffer->data()) + at,
-                static_cast<std::size_t>(size)});
-        at += size;
-        if (payload.ok()) {
-          result.add(*payload, buffer);
-        } else {
-          fail(i, payload.status());
-        }
+    std::int64_t k = 0;  // records done with
+    const auto opened = piece.whole > 0
+                            ? open_files_.get(file.path)
+                            : std::shared_ptr<const ReadableFile>();
+    if (!opened.ok()) {
+      for (; k < piece.whole; ++k) {
+        result.failed.emplace_back(piece.row + k, opened.status());
       }
     }
-    for (; i < piece.first + piece.count; ++i) fail(i, layout.failure());
+    const std::int64_t from = piece.whole > 0 ? layout.offset(piece.first) : 0;
+    std::int64_t have = 0;  // bytes of the piece
+    while (k < piece.whole) {
+      const std::int64_t want = std::min(
+          piece.bytes,
+          std::max(have + kReadBytes, offsets[k + 1] - offsets[0]));
+      Status status;
+      if (context.cancelled()) {
+        status = absl::CancelledError("cancelled");
+      } else {
+        status = read_on(**opened, from, want, piece.count > 1,
+                         result.bytes->data() + offsets[0], have);
+      }
+      const std::int64_t n =
+          std::upper_bound(offsets + k + 1, offsets + piece.whole + 1,
+                           offsets[0] + have) -
+          (offsets + k + 1);
+      layout.check(piece.first + k, n, offsets + k, result.chars(),
+                   [&](std::int64_t i, Status bad) { fail(k + i, bad); });
+      k += n;
+      if (status.ok()) continue;
+      for (; k < piece.whole; ++k) fail(k, status);
+    }
+    for (; k < piece.count; ++k) fail(k, layout.failure());
+  }
+
+  /// Reads bytes [from + have, from + want) of the file behind the `have` that
+  /// are in `out`, and counts them: also those before a failure.
+  Status read_on(const ReadableFile& file, std::int64_t from,
+                 std::int64_t want, bool onward, std::byte* out,
+                 std::int64_t& have) const {
+    const std::int64_t before = work_counters().read_ns;
+    const std::int64_t began = from + have;
+    while (have < want) {
+      PS_ASSIGN_OR_RETURN(
+          const std::size_t n,
+          file.read_at(from + have,
+                       {out + have, static_cast<std::size_t>(want - have)}));
+      if (n == 0) {
+        return absl::DataLossError(absl::StrCat("the file ends at ",
+                                                from + have, ", ", want - have,
+                                                " bytes too early"));
+      }
+      have += static_cast<std::int64_t>(n);
+    }
+    // What lies in memory already is not asked for: finding that out costs a
+    // twentieth of reading it.
+    const std::int64_t end = from + have;
+    const bool slow = work_counters().read_ns - before > end - began;
+    const bool was_slow = slow_.load(std::memory_order_relaxed);
+    if (slow != was_slow) slow_.store(slow, std::memory_order_relaxed);
+    if (slow && onward && (!was_slow || began / kAdviseAhead != end / kAdviseAhead)) {
+      file.will_need(end, kAdviseAhead);
+    }
+    return absl::OkStatus();
   }
 
   const std::vector<IndexedFile> files_;
   const IndexedRecordsOptions options_;
   std::vector<std::int64_t> ends_;
   mutable FileCache open_files_;
+  mutable std::atomic<bool> slow_{false};  // the last read waited for a disk
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Records whose places in their files are known.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,22 +14,29 @@ namespace penstock::ops {
 /// The places of the records of one file. Immutable.
 class RecordLayout {
  public:
+  /// Told of the k-th of the records that were looked at.
+  using Damaged = std::function<void(std::int64_t k, Status status)>;
+
   virtual ~RecordLayout() = default;
   /// Records, and an error in place of the last if failure() is one.
   virtual std::int64_t size() const = 0;
   /// First byte of record `i`, with what is around its payload; for i ==
   /// records() where the last one ends. Records follow each other.
   virtual std::int64_t offset(std::int64_t i) const = 0;
-  /// Its bytes, with what is around the payload.
-  virtual std::int64_t bytes(std::int64_t i) const = 0;
   /// Records without the failure.
   virtual std::int64_t records() const = 0;
   virtual const Status& failure() const = 0;
-  /// The payload of record `i` in its bytes; an error if it is damaged.
-  virtual StatusOr<std::string_view> payload(std::int64_t i,
-                                             std::string_view bytes) const = 0;
-  /// Bytes around each payload.
+  /// Bytes in front of each payload, and all around it.
+  virtual std::int64_t head_bytes() const = 0;
   virtual std::int64_t frame_bytes() const = 0;
+  /// Where `count` records from `first` on end if they lie side by side from
+  /// offsets[0] on: offsets[1], offsets[2], ...
+  virtual void place(std::int64_t first, std::int64_t count,
+                     std::int64_t* offsets) const = 0;
+  /// Looks at the records of place(), which are in `bytes`.
+  virtual void check(std::int64_t first, std::int64_t count,
+                     const std::int64_t* offsets, const char* bytes,
+                     const Damaged& damaged) const = 0;
 };
 
 struct IndexedFile {

@@ -63,14 +63,18 @@ class Layout final : public RecordLayout {
   std::int64_t offset(std::int64_t i) const override {
     return header_ + i * record_;
   }
-  std::int64_t bytes(std::int64_t) const override { return record_; }
   std::int64_t records() const override { return records_; }
   const Status& failure() const override { return failure_; }
-  StatusOr<std::string_view> payload(std::int64_t,
-                                     std::string_view bytes) const override {
-    return bytes;
-  }
+  std::int64_t head_bytes() const override { return 0; }
   std::int64_t frame_bytes() const override { return 0; }
+  void place(std::int64_t, std::int64_t count,
+             std::int64_t* offsets) const override {
+    for (std::int64_t k = 0; k < count; ++k) {
+      offsets[k + 1] = offsets[k] + record_;
+    }
+  }
+  void check(std::int64_t, std::int64_t, const std::int64_t*, const char*,
+             const Damaged&) const override {}
 
  private:
   const std::int64_t record_;

@@ -34,32 +34,42 @@ class Layout final : public RecordLayout {
   std::int64_t offset(std::int64_t i) const override {
     return index_.offset(i);
   }
-  std::int64_t bytes(std::int64_t i) const override {
-    return index_.payload_bytes(i) +
-           static_cast<std::int64_t>(tfrecord::kFrameBytes);
-  }
   const Status& failure() const override { return index_.tail(); }
+  std::int64_t head_bytes() const override { return tfrecord::kHeaderBytes; }
   std::int64_t frame_bytes() const override { return tfrecord::kFrameBytes; }
-  StatusOr<std::string_view> payload(std::int64_t i,
-                                     std::string_view bytes) const override {
-    const auto length =
-        tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes));
-    if (!length.ok()) return place(length.status(), i);
-    if (*length + tfrecord::kFrameBytes != bytes.size()) {
-      return place(absl::DataLossError(
-                       "the file has changed since its index was made"),
-                   i);
+  void place(std::int64_t first, std::int64_t count,
+             std::int64_t* offsets) const override {
+    for (std::int64_t k = 0; k < count; ++k) {
+      offsets[k + 1] = offsets[k] + index_.payload_bytes(first + k) +
+                       static_cast<std::int64_t>(tfrecord::kFrameBytes);
     }
-    if (verify_) {
-      const Status status = tfrecord::check_payload(bytes);
-      if (!status.ok()) return place(status, i);
+  }
+  void check(std::int64_t first, std::int64_t count,
+             const std::int64_t* offsets, const char* bytes,
+             const Damaged& damaged) const override {
+    const auto n = static_cast<std::size_t>(count);
+    for (std::size_t k = 0;
+         (k = tfrecord::first_damaged(bytes, offsets, k, n, verify_)) < n;
+         ++k) {
+      const std::int64_t i = first + static_cast<std::int64_t>(k);
+      damaged(static_cast<std::int64_t>(k),
+              annotate(what_is_wrong({bytes + offsets[k],
+                                      static_cast<std::size_t>(
+                                          offsets[k + 1] - offsets[k])}),
+                       record_place(i, index_.offset(i))));
     }
-    return bytes.substr(tfrecord::kHeaderBytes, *length);
   }
 
  private:
-  Status place(const Status& status, std::int64_t i) const {
-    return annotate(status, record_place(i, index_.offset(i)));
+  static Status what_is_wrong(std::string_view framed) {
+    const auto length =
+        tfrecord::read_length(framed.substr(0, tfrecord::kHeaderBytes));
+    if (!length.ok()) return length.status();
+    if (*length + tfrecord::kFrameBytes != framed.size()) {
+      return absl::DataLossError(
+          "the file has changed since its index was made");
+    }
+    return tfrecord::check_payload(framed);
   }
 
   const tfrecord::Index index_;
