@@ -36,8 +36,63 @@ std::string_view list_name(List list) {
   return kNames[list];
 }
 
+// What writers write is read without protozero: a field after the other, each
+// once, none over 2 MiB. Anything else, and all that is damaged, takes the
+// general way.
+constexpr unsigned char kField1 = 0x0a;  // length-delimited
+constexpr unsigned char kField2 = 0x12;
+
+/// Goes behind the head of a field `tag` at `p`, if it is one of `size` bytes
+/// that lie before `end`.
+inline bool enter(const char*& p, const char* end, unsigned char tag,
+                  std::size_t& size) {
+  const auto at = [&](int i) { return static_cast<unsigned char>(p[i]); };
+  if (end - p < 4) {
+    // Only what is as short as an empty list.
+    if (end - p < 2 || at(0) != tag || at(1) > end - p - 2) return false;
+    size = at(1);
+    p += 2;
+    return true;
+  }
+  if (at(0) != tag) return false;
+  std::size_t n = at(1);
+  std::ptrdiff_t head = 2;
+  if (n >= 0x80) {
+    n = (n & 0x7f) | static_cast<std::size_t>(at(2) & 0x7f) << 7;
+    head = 3;
+    if (at(2) >= 0x80) {
+      if (at(3) >= 0x80) return false;
+      n |= static_cast<std::size_t>(at(3)) << 14;
+      head = 4;
+    }
+  }
+  if (n > static_cast<std::size_t>(end - p - head)) return false;
+  p += head;
+  size = n;
+  return true;
+}
+
+/// The one field `tag` that `bytes` are; false if they are not.
+inline bool only_field(std::string_view bytes, unsigned char tag,
+                       std::string_view& field) {
+  const char* p = bytes.data();
+  const char* const end = p + bytes.size();
+  std::size_t size = 0;
+  if (!enter(p, end, tag, size) || p + size != end) return false;
+  field = {p, size};
+  return true;
+}
+
 /// The list in a Feature's bytes: the last one counts.
 std::pair<List, std::string_view> find_list(std::string_view feature) {
+  if (!feature.empty()) {
+    const auto tag = static_cast<unsigned char>(feature[0]);
+    std::string_view list;
+    if ((tag == kField1 || tag == kField2 || tag == 0x1a) &&
+        only_field(feature, tag, list)) {
+      return {static_cast<List>(tag >> 3), list};
+    }
+  }
   pbf_reader reader(pbf(feature));
   std::pair<List, std::string_view> found{kNone, {}};
   while (reader.next()) {
@@ -86,7 +141,24 @@ void append_packed_ints(std::string_view packed,
   }
 }
 
+void append_floats(std::string_view packed, std::vector<float>& out) {
+  if (packed.size() % sizeof(float) != 0) {
+    throw protozero::invalid_length_exception();
+  }
+  const std::size_t at = out.size();
+  out.resize(at + packed.size() / sizeof(float));
+  if (!packed.empty()) {
+    std::memcpy(out.data() + at, packed.data(), packed.size());
+  }
+}
+
 void append_list(List list, std::string_view bytes, Values& out) {
+  if (std::string_view only; only_field(bytes, kField1, only)) {
+    if (list == kBytes) out.strings.push_back(only);
+    if (list == kFloat) append_floats(only, out.floats);
+    if (list == kInt64) append_packed_ints(only, out.ints);
+    return;
+  }
   pbf_reader reader(pbf(bytes));
   while (reader.next()) {
     const bool one = reader.tag() == 1;
@@ -95,15 +167,7 @@ void append_list(List list, std::string_view bytes, Values& out) {
     if (one && list == kBytes && packed) {
       out.strings.push_back(view_of(reader.get_view()));
     } else if (one && list == kFloat && packed) {
-      const std::string_view data = view_of(reader.get_view());
-      if (data.size() % sizeof(float) != 0) {
-        throw protozero::invalid_length_exception();
-      }
-      const std::size_t at = out.floats.size();
-      out.floats.resize(at + data.size() / sizeof(float));
-      if (!data.empty()) {
-        std::memcpy(out.floats.data() + at, data.data(), data.size());
-      }
+      append_floats(view_of(reader.get_view()), out.floats);
     } else if (one && list == kFloat && type == pbf_wire_type::fixed32) {
       out.floats.push_back(reader.get_float());
     } else if (one && list == kInt64 && packed) {
@@ -233,37 +297,67 @@ class ExampleParser::Lookup {
 
 namespace {
 
+void read_entry(std::string_view bytes, std::string_view& key,
+                std::string_view& value) {
+  pbf_reader entry(pbf(bytes));
+  key = value = {};
+  while (entry.next()) {
+    const bool delimited =
+        entry.wire_type() == pbf_wire_type::length_delimited;
+    if (delimited && entry.tag() == 1) {
+      key = view_of(entry.get_view());
+    } else if (delimited && entry.tag() == 2) {
+      value = view_of(entry.get_view());
+    } else {
+      entry.skip();
+    }
+  }
+}
+
 /// Keeps the bytes of each wanted entry of a map field; the last wins. `guess`
 /// holds what was found at each place the record before.
 void collect_entries(std::string_view features, const ExampleParser::Lookup& lookup,
                      std::vector<std::optional<std::string_view>>& found,
                      std::vector<std::size_t>& guess, std::size_t& place) {
-  pbf_reader reader(pbf(features));
-  while (reader.next()) {
-    if (reader.tag() != 1 ||
-        reader.wire_type() != pbf_wire_type::length_delimited) {
-      reader.skip();
-      continue;
-    }
-    pbf_reader entry(reader.get_view());
-    std::string_view key;
-    std::string_view value;
-    while (entry.next()) {
-      const bool bytes = entry.wire_type() == pbf_wire_type::length_delimited;
-      if (bytes && entry.tag() == 1) {
-        key = view_of(entry.get_view());
-      } else if (bytes && entry.tag() == 2) {
-        value = view_of(entry.get_view());
-      } else {
-        entry.skip();
-      }
-    }
+  const auto keep = [&](std::string_view key, std::string_view value) {
     if (place >= guess.size()) guess.push_back(ExampleParser::Lookup::kEnd);
     std::size_t at = lookup.find(key, guess[place]);
     guess[place++] = at;
     for (; at != ExampleParser::Lookup::kEnd; at = lookup.next(at)) {
       found[at] = value;
     }
+  };
+  const char* p = features.data();
+  const char* const end = p + features.size();
+  std::size_t size = 0;
+  while (enter(p, end, kField1, size)) {
+    const char* const entry_end = p + size;
+    const char* q = p;
+    std::size_t key_size = 0;
+    std::string_view value;
+    if (enter(q, entry_end, kField1, key_size) &&
+        only_field({q + key_size,
+                    static_cast<std::size_t>(entry_end - q) - key_size},
+                   kField2, value)) {
+      keep({q, key_size}, value);
+    } else {
+      std::string_view key;
+      read_entry({p, size}, key, value);
+      keep(key, value);
+    }
+    p = entry_end;
+  }
+  pbf_reader reader(p, static_cast<std::size_t>(end - p));
+  while (reader.next()) {
+    if (reader.tag() != 1 ||
+        reader.wire_type() != pbf_wire_type::length_delimited) {
+      reader.skip();
+      continue;
+    }
+    std::string_view key;
+    std::string_view value;
+    read_entry(view_of(reader.get_view()), key, value);
+    keep(key, value);
   }
 }
 
@@ -292,6 +386,14 @@ Status add_value(const Feature& feature,
   } else if (list.first != to.list) {
     return wrong_list(feature, list.first);
   } else {
+    std::string_view packed;
+    if (fixed && to.list == kFloat &&
+        only_field(list.second, kField1, packed) &&
+        packed.size() == to.count * sizeof(float)) {
+      std::memcpy(to.dense.mutable_data() + row * packed.size(), packed.data(),
+                  packed.size());
+      return absl::OkStatus();
+    }
     append_list(to.list, list.second, to.values);
   }
   const std::size_t n = to.values.size(to.list);

@@ -89,12 +89,40 @@ StatusOr<Tensor> stack_leaf(const Block& rows, std::size_t leaf) {
   return stack_tensors(tensors);
 }
 
+// Rows that are lists, as one ragged value of rank 1.
+StatusOr<Element::Leaves> stack_lists(const Block& rows, std::size_t leaf) {
+  const std::vector<Tensor>& lists = rows.column(leaf).rows();
+  PS_ASSIGN_OR_RETURN(
+      Tensor splits,
+      Tensor::allocate<std::int64_t>(
+          Shape{static_cast<std::int64_t>(lists.size()) + 1}));
+  auto s = splits.mutable_as<std::int64_t>();
+  s[0] = 0;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    s[i + 1] = s[i] + lists[i].shape()[0];
+  }
+  PS_ASSIGN_OR_RETURN(Tensor values, concat_rows(lists));
+  return Element::Leaves{std::move(values), std::move(splits)};
+}
+
+bool all_lists(const Column& column) {
+  if (column.packed()) return false;
+  for (const Tensor& t : column.rows()) {
+    if (t.rank() != 1) return false;
+  }
+  return true;
+}
+
 // The rows of a component as one ragged value of rank `rank`.
 StatusOr<Element::Leaves> stack_as_ragged(const Block& rows,
                                           const RaggedComponent& component,
                                           int rank) {
   const std::size_t first = component.first_leaf;
   PS_RETURN_IF_ERROR(check_same_dtype(rows, first));
+  if (component.ragged_rank == 0 && rank == 1 &&
+      all_lists(rows.column(first))) {
+    return stack_lists(rows, first);
+  }
   std::vector<Element::Leaves> values;
   Shape inner;  // of the first row's values, without their first dimension
   for (std::int64_t r = 0; r < rows.size(); ++r) {
@@ -176,7 +204,11 @@ Cardinality grouped(Cardinality n, std::int64_t size, bool drop_remainder) {
 
 StatusOr<Element> stack_rows(const Block& group,
                              std::span<const int> ragged_ranks) {
-  PS_ASSIGN_OR_RETURN(const Block rows, uniform_rows(group));
+  Block made;
+  if (group.mixed()) {
+    PS_ASSIGN_OR_RETURN(made, uniform_rows(group));
+  }
+  const Block& rows = group.mixed() ? made : group;
   const auto components = ragged_components(rows.structure());
   std::vector<int> ranks;
   Element::Leaves leaves;
