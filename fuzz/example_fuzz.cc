@@ -5,6 +5,7 @@
 
 #include "penstock/formats/example.h"
 #include "penstock/formats/tensor_bytes.h"
+#include "penstock/memory/ragged.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
@@ -17,6 +18,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
            fixed_len_feature("s", DType::kString, {3}, Tensor::string("")),
            fixed_len_sequence_feature("e", DType::kFloat32, {2})})
           .value());
+  using Cut = Feature::Partition;
+  static const auto* const ragged = new std::shared_ptr<const ExampleParser>(
+      ExampleParser::make(
+          {ragged_feature("a", DType::kInt64, "i",
+                          {{Cut::Kind::kRowLengths, "n"},
+                           {Cut::Kind::kRowSplits, "s"}}),
+           ragged_feature("b", DType::kInt64, "i",
+                          {{Cut::Kind::kValueRowIds, "d"},
+                           {Cut::Kind::kUniformRowLength, "", 2}}),
+           ragged_feature("c", DType::kInt64, "i",
+                          {{Cut::Kind::kRowStarts, "t"}}),
+           ragged_feature("d", DType::kInt64, "i",
+                          {{Cut::Kind::kUniformRowLength, "", 1},
+                           {Cut::Kind::kRowLimits, "l"}})})
+          .value());
   static const auto* const sequences =
       new std::shared_ptr<const SequenceExampleParser>(
           SequenceExampleParser::make(
@@ -27,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1,
                                size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0: {
       const std::string_view records[] = {bytes, bytes.substr(0, size / 2)};
       std::vector<FeatureColumn> columns;
@@ -39,6 +55,32 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
         if (!serialize_example(row).ok()) __builtin_trap();
       }
       if (!(*parser)->batch(columns).ok()) __builtin_trap();
+      break;
+    }
+    case 3: {
+      const std::string_view records[] = {bytes, bytes.substr(0, size / 2)};
+      std::vector<FeatureColumn> columns;
+      std::vector<std::pair<std::int64_t, Status>> failed;
+      if (!(*ragged)->parse(records, {}, columns, failed).ok()) return 0;
+      std::size_t bad = 0;
+      for (std::int64_t i = 0; i < 2; ++i) {
+        if (bad < failed.size() && failed[bad].first == i) {
+          ++bad;
+          continue;
+        }
+        const Element row = (*ragged)->row(columns, i);
+        if (!(*ragged)->spec().check(row).ok()) __builtin_trap();
+        for (const RaggedComponent& c : ragged_components(row.structure())) {
+          if (!check_ragged({row.leaves().data() + c.first_leaf,
+                             c.num_leaves()})
+                   .ok()) {
+            __builtin_trap();
+          }
+        }
+      }
+      if (bad != failed.size()) __builtin_trap();
+      if (!(*ragged)->block_columns(columns).ok()) __builtin_trap();
+      if (failed.empty() && !(*ragged)->batch(columns).ok()) __builtin_trap();
       break;
     }
     case 1: {

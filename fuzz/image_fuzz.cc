@@ -71,6 +71,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes,
     case Format::kWebp:
       check(decode_webp(data, {.max_pixels = kMaxPixels}));
       check(decode_webp(data, {.channels = 1, .max_pixels = kMaxPixels}));
+      check(decode_webp_frames(
+          data, {.channels = size % 2 == 0 ? 0 : 3,
+                 .max_pixels = kMaxPixels,
+                 .max_frames = static_cast<std::int64_t>(size % 3)}));
       break;
     case Format::kBmp:
       check(decode_bmp(data, {.max_pixels = kMaxPixels}));

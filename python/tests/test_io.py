@@ -483,3 +483,75 @@ def test_sources_of_tar_and_npy(tmp_path):
     assert rows[2].tolist() == [6, 7, 8]
     np.savez(tmp_path / "y.npz", a=np.arange(2), b=np.eye(2))
     assert ps.Dataset.npy(tmp_path / "y.npz")[1]["b"].tolist() == [0, 1]
+
+
+def ragged(partitions, record, batch=False):
+    feature = ps.io.RaggedFeature(ps.int64, "v", partitions)
+    if batch:
+        return ps.io.parse_example(record, {"r": feature})["r"]
+    return ps.io.parse_single_example(record, {"r": feature})["r"]
+
+
+def test_partitions_cut_the_values_of_a_record_into_rows():
+    kinds = ps.io.RaggedFeature
+    record = ps.io.serialize_example(
+        {
+            "v": [1, 2, 3, 4, 5],
+            "splits": [0, 2, 5],
+            "lengths": [2, 3],
+            "ids": [0, 0, 1, 1, 1],
+            "starts": [0, 2],
+            "limits": [2, 5],
+        }
+    )
+    for partition in (
+        kinds.RowSplits("splits"),
+        kinds.RowLengths("lengths"),
+        kinds.ValueRowIds("ids"),
+        kinds.RowStarts("starts"),
+        kinds.RowLimits("limits"),
+    ):
+        assert ragged([partition], record).to_list() == [[1, 2], [3, 4, 5]]
+        rows = ragged([partition], [record, record], batch=True)
+        assert rows.to_list() == [[[1, 2], [3, 4, 5]]] * 2
+    dense = ragged([kinds.UniformRowLength(5)], record)
+    assert dense.tolist() == [[1, 2, 3, 4, 5]]
+    nested = ragged([kinds.UniformRowLength(2), kinds.RowSplits("splits")], record)
+    assert nested.to_list() == [[[1, 2], [3, 4, 5]]]
+    assert nested.ragged_rank == 2
+
+
+def test_partitions_run_natively_in_a_pipeline():
+    records = [
+        ps.io.serialize_example({"v": list(range(n)), "n": [1, n - 1]})
+        for n in range(1, 6)
+    ]
+    feature = ps.io.RaggedFeature(
+        ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")]
+    )
+    ds = ps.Dataset.from_tensor_slices(np.array(records, object)).map(
+        lambda r: ps.io.parse_single_example(r, {"r": feature})["r"]
+    )
+    assert "native" in ds.explain()
+    assert [r.to_list() for r in ds] == [
+        [[0], list(range(1, n))] for n in range(1, 6)
+    ]
+    assert ds.element_spec == ps.RaggedSpec(ps.TensorSpec((None,), ps.int64), 1)
+
+
+def test_a_damaged_partition_is_an_error_in_its_place():
+    good = ps.io.serialize_example({"v": [1, 2], "n": [2]})
+    bad = ps.io.serialize_example({"v": [1, 2], "n": [5]})
+    feature = ps.io.RaggedFeature(
+        ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")]
+    )
+    ds = ps.Dataset.from_tensor_slices(np.array([good, bad, good], object)).map(
+        lambda r: ps.io.parse_single_example(r, {"r": feature})["r"]
+    )
+    it = iter(ds)
+    assert next(it).to_list() == [[1, 2]]
+    with pytest.raises(ps.InvalidArgumentError, match="'r': partition 'n'"):
+        next(it)
+    assert next(it).to_list() == [[1, 2]]
+    with pytest.raises(TypeError, match="a partition must be one of RowSplits"):
+        ragged(["n"], good)

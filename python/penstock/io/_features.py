@@ -51,19 +51,72 @@ class FixedLenSequenceFeature(NamedTuple):
     default_value: Any = None
 
 
-class RaggedFeature(NamedTuple):
-    """Any number of values, of the feature `value_key`.
-
-    >>> import penstock as ps
-    >>> ps.io.RaggedFeature(ps.int64).dtype
-    penstock.int64
-    """
-
+class _RaggedFeature(NamedTuple):
     dtype: Any
     value_key: Any = None
     partitions: tuple[Any, ...] = ()
     row_splits_dtype: Any = int32
     validate: bool = False
+
+
+class RaggedFeature(_RaggedFeature):
+    """Any number of values, of the feature `value_key`, cut into rows.
+
+    Each of `partitions` makes rows of what the next one made, the outermost
+    first, by the integers of another feature of the record. One record is then
+    a `ps.Ragged`; `UniformRowLength` at the end is a dimension of the values.
+    Partitions that do not fit the values are errors, with or without
+    `validate`.
+
+    >>> import penstock as ps
+    >>> ps.io.RaggedFeature(ps.int64).dtype
+    penstock.int64
+    >>> record = ps.io.serialize_example({"v": [1, 2, 3], "n": [2, 0, 1]})
+    >>> rows = ps.io.RaggedFeature(
+    ...     ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")])
+    >>> ps.io.parse_single_example(record, {"rows": rows})["rows"].to_list()
+    [[1, 2], [], [3]]
+    """
+
+    class RowSplits(NamedTuple):
+        """Where rows begin and end: 0, ..., the number of values."""
+
+        key: str
+
+    class RowLengths(NamedTuple):
+        """The length of each row."""
+
+        key: str
+
+    class ValueRowIds(NamedTuple):
+        """For each value its row; rising."""
+
+        key: str
+
+    class RowStarts(NamedTuple):
+        """Where each row begins."""
+
+        key: str
+
+    class RowLimits(NamedTuple):
+        """Where each row ends."""
+
+        key: str
+
+    class UniformRowLength(NamedTuple):
+        """Rows of one length."""
+
+        length: int
+
+
+_PARTITIONS = {
+    RaggedFeature.RowSplits: "row_splits",
+    RaggedFeature.RowLengths: "row_lengths",
+    RaggedFeature.ValueRowIds: "value_rowids",
+    RaggedFeature.RowStarts: "row_starts",
+    RaggedFeature.RowLimits: "row_limits",
+    RaggedFeature.UniformRowLength: "uniform_row_length",
+}
 
 
 # Those of a batch that are ragged.
@@ -116,9 +169,7 @@ def attributes(op: str, features: dict[str, Any], prefix: str = "") -> dict[str,
             out[f"{prefix}default.{i}"] = as_array(op, name, default, dtype.dtype)
         if isinstance(feature, RaggedFeature):
             if feature.partitions:
-                raise InvalidArgumentError(
-                    f"{op}: feature {name!r}: partitions are not supported"
-                )
+                out[f"{prefix}partitions.{i}"] = _partitions(op, name, feature)
             keys[-1] = feature.value_key or name
         if isinstance(feature, FixedLenSequenceFeature):
             out[f"{prefix}allow_missing.{i}"] = bool(feature.allow_missing)
@@ -128,6 +179,29 @@ def attributes(op: str, features: dict[str, Any], prefix: str = "") -> dict[str,
     out[f"{prefix}dtypes"] = tuple(dtypes)
     # An empty list would have no type.
     return {k: v for k, v in out.items() if not (type(v) is tuple and not v)}
+
+
+def _partitions(op: str, name: str, feature: RaggedFeature) -> tuple[str, ...]:
+    out = []
+    for partition in feature.partitions:
+        kind = _PARTITIONS.get(type(partition))
+        if kind is None:
+            kinds = ", ".join(k.__name__ for k in _PARTITIONS)
+            raise ArgumentTypeError(
+                f"{op}: feature {name!r}: a partition must be one of {kinds}, got "
+                f"{type(partition).__name__}"
+            )
+        out.append(f"{kind}={partition[0]}")
+    return tuple(out)
+
+
+def ragged_rank(feature: Any) -> int:
+    """Ragged levels of one record's value."""
+    n = len(feature.partitions) if isinstance(feature, RaggedFeature) else 0
+    uniform = RaggedFeature.UniformRowLength
+    while n > 0 and isinstance(feature.partitions[n - 1], uniform):
+        n -= 1
+    return n
 
 
 def _dims(op: str, name: str, shape: Any) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from penstock._ragged import Ragged
 from penstock._trace_ragged import TracedRagged
 from penstock._trace_value import Traced, TracedBytes
 from penstock.image._call import plain
-from penstock.io._features import RAGGED, as_array, attributes, check_features
+from penstock.io._features import (
+    RAGGED,
+    as_array,
+    attributes,
+    check_features,
+    ragged_rank,
+)
 
 
 def _strings(value: Any) -> Any:
@@ -42,10 +49,16 @@ def _several(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
-def _ragged(values: Any, splits: Any) -> Any:
+def _ragged(values: Any, *splits: Any) -> Any:
     if isinstance(values, (Traced, TracedBytes)):
-        return TracedRagged(values, (splits,))
+        return TracedRagged(values, splits)
     return Ragged(values, splits)
+
+
+def _taken(results: Iterator[Any], rank: int) -> Any:
+    """The next value of `rank` ragged levels."""
+    values = next(results)
+    return _ragged(values, *(next(results) for _ in range(rank))) if rank else values
 
 
 @traceable
@@ -66,8 +79,12 @@ def parse_single_example(serialized: Any, features: Any) -> Any:
     features = check_features(op, features)
     if not features:
         return {}
-    results = native("io.parse_single_example", serialized, **attributes(op, features))
-    return dict(zip(features, _several(results)))
+    results = iter(
+        _several(
+            native("io.parse_single_example", serialized, **attributes(op, features))
+        )
+    )
+    return {name: _taken(results, ragged_rank(f)) for name, f in features.items()}
 
 
 @traceable
@@ -91,12 +108,10 @@ def parse_example(serialized: Any, features: Any) -> Any:
     results = iter(
         _several(native("io.parse_example", serialized, **attributes(op, features)))
     )
-    out: dict[str, Any] = {}
-    for name, feature in features.items():
-        values = next(results)
-        ragged = isinstance(feature, RAGGED)
-        out[name] = _ragged(values, next(results)) if ragged else values
-    return out
+    return {
+        name: _taken(results, ragged_rank(f) + isinstance(f, RAGGED))
+        for name, f in features.items()
+    }
 
 
 @traceable

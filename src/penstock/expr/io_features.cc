@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "absl/strings/numbers.h"
+
 namespace penstock::expr {
 namespace {
 
@@ -11,6 +13,33 @@ constexpr std::array<std::pair<std::string_view, Feature::Kind>, 4> kKinds = {{
     {"fixed_len_sequence", Feature::Kind::kFixedLenSequence},
     {"ragged", Feature::Kind::kRagged},
 }};
+
+using Partition = Feature::Partition;
+constexpr std::array<std::pair<std::string_view, Partition::Kind>, 6>
+    kPartitions = {{
+        {"row_splits", Partition::Kind::kRowSplits},
+        {"row_lengths", Partition::Kind::kRowLengths},
+        {"value_rowids", Partition::Kind::kValueRowIds},
+        {"row_starts", Partition::Kind::kRowStarts},
+        {"row_limits", Partition::Kind::kRowLimits},
+        {"uniform_row_length", Partition::Kind::kUniformRowLength},
+    }};
+
+/// "row_splits=key", "uniform_row_length=3".
+StatusOr<Partition> partition_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string kind = text.substr(0, equals);
+  for (const auto& [name, known] : kPartitions) {
+    if (kind != name || equals == std::string::npos) continue;
+    Partition partition{known, text.substr(equals + 1)};
+    if (known == Partition::Kind::kUniformRowLength) {
+      if (!absl::SimpleAtoi(partition.key, &partition.length)) break;
+      partition.key.clear();
+    }
+    return partition;
+  }
+  return invalid_argument("there is no partition ", text);
+}
 
 }  // namespace
 
@@ -65,6 +94,12 @@ StatusOr<std::vector<Feature>> features_of(const Attributes& attributes,
     if (const Attribute* value = attributes.find(named("default"))) {
       const Tensor* tensor = std::get_if<Tensor>(value);
       if (tensor != nullptr) feature.default_value = *tensor;
+    }
+    PS_ASSIGN_OR_RETURN(const auto partitions,
+                        attributes.texts(named("partitions")));
+    for (const std::string& text : partitions) {
+      PS_ASSIGN_OR_RETURN(Partition partition, partition_of(text));
+      feature.partitions.push_back(std::move(partition));
     }
     features.push_back(std::move(feature));
   }

@@ -1,7 +1,8 @@
 // The features of an Example as attributes of an operation.
 //
-// names, keys, kinds, dtypes: lists of equal length; shape.<i>, default.<i>
-// and allow_missing.<i> where feature i has one. `prefix` stands before each.
+// names, keys, kinds, dtypes: lists of equal length; shape.<i>, default.<i>,
+// allow_missing.<i> and partitions.<i> where feature i has one. `prefix` stands
+// before each.
 #pragma once
 
 #include <string>

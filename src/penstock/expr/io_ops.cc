@@ -84,17 +84,9 @@ Status parse_singles(const BlockCall& call, std::vector<Column>& out) {
   std::vector<FeatureColumn> parsed;
   PS_RETURN_IF_ERROR(
       parser.parse(records_of(call), skipped(call), parsed, *call.errors));
-  for (FeatureColumn& from : parsed) {
-    if (from.splits.empty()) {
-      out.emplace_back(std::move(from.values));
-      continue;
-    }
-    std::vector<Tensor> rows;
-    for (std::size_t i = 0; i + 1 < from.splits.size(); ++i) {
-      rows.push_back(from.values.rows(from.splits[i], from.splits[i + 1]));
-    }
-    out.emplace_back(std::move(rows));
-  }
+  PS_ASSIGN_OR_RETURN(Block::Columns columns,
+                      parser.block_columns(std::move(parsed)));
+  for (Column& column : columns) out.push_back(std::move(column));
   return absl::OkStatus();
 }
 

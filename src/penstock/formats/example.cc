@@ -6,6 +6,8 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "absl/container/flat_hash_map.h"
+#include "penstock/formats/row_partition.h"
+#include "penstock/memory/ragged.h"
 
 namespace penstock {
 namespace {
@@ -247,6 +249,19 @@ Status check_feature(const Feature& feature) {
     return fail("must have values in each step, got shape ",
                 feature.shape.to_string());
   }
+  if (!feature.partitions.empty() && feature.kind != Kind::kRagged) {
+    return fail("must be ragged to have partitions");
+  }
+  for (const Feature::Partition& partition : feature.partitions) {
+    const bool uniform =
+        partition.kind == Feature::Partition::Kind::kUniformRowLength;
+    if (uniform && partition.length < 1) {
+      return fail("must have rows of a length >= 1, got ", partition.length);
+    }
+    if (!uniform && partition.key.empty()) {
+      return fail("must have the key of each partition, got ''");
+    }
+  }
   const Tensor& value = feature.default_value;
   if (value.defined() &&
       (value.dtype() != feature.dtype ||
@@ -259,6 +274,15 @@ Status check_feature(const Feature& feature) {
 }
 
 }  // namespace
+
+int Feature::ragged_rank() const {
+  std::size_t n = partitions.size();
+  while (n > 0 &&
+         partitions[n - 1].kind == Partition::Kind::kUniformRowLength) {
+    --n;
+  }
+  return static_cast<int>(n);
+}
 
 /// Features by key. Records mostly have their keys in one order: what followed
 /// a feature last time is tried first.
@@ -468,8 +492,135 @@ StatusOr<std::shared_ptr<const ExampleParser>> ExampleParser::make(
   }
   std::shared_ptr<ExampleParser> parser(new ExampleParser);
   parser->features_ = std::move(features);
-  parser->lookup_ = std::make_shared<Lookup>(parser->features_);
+  parser->read_ = parser->features_;
+  for (const Feature& feature : parser->features_) {
+    for (const Feature::Partition& partition : feature.partitions) {
+      if (partition.key.empty()) continue;
+      parser->read_.push_back(var_len_feature(partition.key, DType::kInt64));
+    }
+  }
+  parser->lookup_ = std::make_shared<Lookup>(parser->read_);
   return parser;
+}
+
+namespace {
+
+/// [None, trailing uniform lengths...]
+PartialShape ragged_values(const Feature& feature) {
+  Shape rest;
+  for (auto i = static_cast<std::size_t>(feature.ragged_rank());
+       i < feature.partitions.size(); ++i) {
+    rest.push_back(feature.partitions[i].length);
+  }
+  return partial({kUnknownDim}, rest);
+}
+
+Spec ragged_spec(const Feature& feature, int rank, std::int64_t outer) {
+  if (rank == 0) return Spec::tensor(feature.dtype, ragged_values(feature));
+  std::vector<LeafSpec> leaves{{feature.dtype, ragged_values(feature)}};
+  for (int i = 0; i < rank; ++i) {
+    leaves.push_back({DType::kInt64, PartialShape{i == 0 ? outer
+                                                         : kUnknownDim}});
+  }
+  return Spec(Structure::ragged(rank), std::move(leaves));
+}
+
+StatusOr<Tensor> splits_of(std::span<const std::int64_t> lengths) {
+  PS_ASSIGN_OR_RETURN(
+      Tensor splits,
+      Tensor::allocate<std::int64_t>(
+          Shape{static_cast<std::int64_t>(lengths.size()) + 1}));
+  auto to = splits.mutable_as<std::int64_t>();
+  to[0] = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) to[i + 1] = to[i] + lengths[i];
+  return splits;
+}
+
+/// Rows [records[i], records[i + 1]) of a level.
+std::span<const std::int64_t> lengths_of(const FeatureColumn::Level& level,
+                                         std::size_t i) {
+  return std::span(level.lengths)
+      .subspan(static_cast<std::size_t>(level.records[i]),
+               static_cast<std::size_t>(level.records[i + 1] -
+                                        level.records[i]));
+}
+
+}  // namespace
+
+Status ExampleParser::cut(
+    const Feature& feature, std::size_t first,
+    std::vector<FeatureColumn>& columns, FeatureColumn& values,
+    std::vector<std::pair<std::int64_t, Status>>& failed) const {
+  const std::size_t n = values.splits.size() - 1;
+  std::vector<FeatureColumn::Level> levels(feature.partitions.size());
+  for (auto& level : levels) level.records.push_back(0);
+  // The columns of the partitions, in the order they were added.
+  std::vector<const FeatureColumn*> given(levels.size(), nullptr);
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    if (!feature.partitions[l].key.empty()) given[l] = &columns[first++];
+  }
+  std::vector<std::vector<std::int64_t>> own(levels.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    std::int64_t count = values.splits[i + 1] - values.splits[i];
+    Status status;
+    for (std::size_t l = levels.size(); l-- > 0 && status.ok();) {
+      std::span<const std::int64_t> integers;
+      if (given[l] != nullptr) {
+        const auto begin = static_cast<std::size_t>(given[l]->splits[i]);
+        const auto end = static_cast<std::size_t>(given[l]->splits[i + 1]);
+        integers = given[l]->values.as<std::int64_t>().subspan(begin,
+                                                               end - begin);
+      }
+      own[l].clear();
+      status = row_lengths(feature.partitions[l], integers, count, own[l]);
+      count = static_cast<std::int64_t>(own[l].size());
+    }
+    if (!status.ok()) {
+      failed.emplace_back(
+          static_cast<std::int64_t>(i),
+          annotate(status, absl::StrCat("feature '", feature.name, "': ")));
+      for (auto& lengths : own) lengths.clear();
+    }
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      levels[l].lengths.insert(levels[l].lengths.end(), own[l].begin(),
+                               own[l].end());
+      levels[l].records.push_back(
+          static_cast<std::int64_t>(levels[l].lengths.size()));
+    }
+  }
+  // Uniform rows at the end are dimensions.
+  const auto rank = static_cast<std::size_t>(feature.ragged_rank());
+  Shape shape{0};
+  std::int64_t each = 1;
+  for (std::size_t l = rank; l < levels.size(); ++l) {
+    shape.push_back(feature.partitions[l].length);
+    each *= feature.partitions[l].length;
+  }
+  if (each > 1) {
+    // A failed record may hold what is no multiple: leave it out.
+    std::vector<Tensor> parts;
+    std::vector<std::int64_t> splits{0};
+    bool whole = true;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::int64_t begin = values.splits[i];
+      std::int64_t end = values.splits[i + 1];
+      if ((end - begin) % each != 0) {
+        whole = false;
+        end = begin;
+      }
+      parts.push_back(values.values.rows(begin, end));
+      splits.push_back(splits.back() + (end - begin) / each);
+    }
+    if (!whole) {
+      PS_ASSIGN_OR_RETURN(values.values, concat_rows(parts));
+    }
+    values.splits = std::move(splits);
+  }
+  shape[0] = values.splits.back();
+  values.values = values.values.reshaped(shape);
+  levels.resize(rank);
+  values.levels = std::move(levels);
+  return absl::OkStatus();
 }
 
 Spec ExampleParser::spec() const {
@@ -478,7 +629,8 @@ Spec ExampleParser::spec() const {
     PartialShape shape = f.shape;
     if (f.kind == Kind::kFixedLenSequence) shape = partial({-1}, f.shape);
     if (f.kind == Kind::kVarLen || f.kind == Kind::kRagged) {
-      shape = PartialShape{kUnknownDim};
+      items.emplace_back(f.name, ragged_spec(f, f.ragged_rank(), kUnknownDim));
+      continue;
     }
     items.emplace_back(f.name, Spec::tensor(f.dtype, shape));
   }
@@ -497,12 +649,9 @@ Spec ExampleParser::batch_spec(std::int64_t n) const {
                            Spec::tensor(f.dtype, partial({n, -1}, f.shape)));
         break;
       default:
-        items.emplace_back(
-            f.name,
-            Spec(Structure::ragged(1),
-                 {LeafSpec{f.dtype, PartialShape{kUnknownDim}},
-                  LeafSpec{DType::kInt64,
-                           PartialShape{n < 0 ? kUnknownDim : n + 1}}}));
+        items.emplace_back(f.name,
+                           ragged_spec(f, f.ragged_rank() + 1,
+                                       n < 0 ? kUnknownDim : n + 1));
     }
   }
   return Spec::dict(items);
@@ -513,9 +662,9 @@ Status ExampleParser::parse(
     std::span<const std::int64_t> skip, std::vector<FeatureColumn>& out,
     std::vector<std::pair<std::int64_t, Status>>& failed) const {
   const auto n = static_cast<std::int64_t>(records.size());
-  std::vector<Building> building(features_.size());
-  for (std::size_t f = 0; f < features_.size(); ++f) {
-    const Feature& feature = features_[f];
+  std::vector<Building> building(read_.size());
+  for (std::size_t f = 0; f < read_.size(); ++f) {
+    const Feature& feature = read_[f];
     Building& to = building[f];
     to.list = list_of(feature.dtype);
     to.count = static_cast<std::size_t>(feature.shape.num_elements());
@@ -527,7 +676,7 @@ Status ExampleParser::parse(
           to.dense, Tensor::allocate(feature.dtype, feature.shape.prepended(n)));
     }
   }
-  std::vector<std::optional<std::string_view>> found(features_.size());
+  std::vector<std::optional<std::string_view>> found(read_.size());
   std::vector<std::size_t> guess;
   std::size_t skipped = 0;
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -550,31 +699,31 @@ Status ExampleParser::parse(
             example.skip();
           }
         }
-        for (; done < features_.size() && status.ok(); ++done) {
-          status = add_value(features_[done], found[done], row, building[done]);
+        for (; done < read_.size() && status.ok(); ++done) {
+          status = add_value(read_[done], found[done], row, building[done]);
         }
       } catch (const protozero::exception& e) {
         // Not the record's writer, but its bytes are at fault.
         status = absl::DataLossError(
             absl::StrCat("not a tf.train.Example: ", e.what()));
-        done = features_.size();
+        done = read_.size();
       }
       if (!status.ok()) {
         failed.emplace_back(static_cast<std::int64_t>(row), status);
       }
     }
-    for (std::size_t f = 0; f < features_.size(); ++f) {
+    for (std::size_t f = 0; f < read_.size(); ++f) {
       Building& to = building[f];
-      if (left_out || !status.ok()) erase_value(features_[f], row, to);
-      if (features_[f].kind != Kind::kFixedLen) {
+      if (left_out || !status.ok()) erase_value(read_[f], row, to);
+      if (read_[f].kind != Kind::kFixedLen) {
         to.splits.push_back(static_cast<std::int64_t>(
             to.values.size(to.list) / to.count));
       }
     }
   }
   out.clear();
-  for (std::size_t f = 0; f < features_.size(); ++f) {
-    const Feature& feature = features_[f];
+  for (std::size_t f = 0; f < read_.size(); ++f) {
+    const Feature& feature = read_[f];
     Building& from = building[f];
     FeatureColumn column;
     if (feature.kind == Kind::kFixedLen) {
@@ -594,6 +743,29 @@ Status ExampleParser::parse(
     }
     out.push_back(std::move(column));
   }
+  bool cuts = false;
+  for (const Feature& f : features_) cuts |= !f.partitions.empty();
+  if (!cuts) return absl::OkStatus();
+  std::size_t first = features_.size();
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    const Feature& feature = features_[f];
+    if (feature.partitions.empty()) continue;
+    PS_RETURN_IF_ERROR(cut(feature, first, out, out[f], failed));
+    for (const Feature::Partition& p : feature.partitions) {
+      if (!p.key.empty()) ++first;
+    }
+  }
+  out.resize(features_.size());
+  // Each record once, with what was wrong first.
+  std::stable_sort(failed.begin(), failed.end(), [](const auto& x,
+                                                    const auto& y) {
+    return x.first < y.first;
+  });
+  failed.erase(std::unique(failed.begin(), failed.end(),
+                           [](const auto& x, const auto& y) {
+                             return x.first == y.first;
+                           }),
+               failed.end());
   return absl::OkStatus();
 }
 
@@ -603,10 +775,19 @@ Element ExampleParser::row(const std::vector<FeatureColumn>& columns,
   const auto at = static_cast<std::size_t>(row);
   for (std::size_t f = 0; f < features_.size(); ++f) {
     const FeatureColumn& c = columns[f];
+    Tensor values = c.splits.empty()
+                        ? c.values.row(row)
+                        : c.values.rows(c.splits[at], c.splits[at + 1]);
+    if (c.levels.empty()) {
+      items.emplace_back(features_[f].name, std::move(values));
+      continue;
+    }
+    std::vector<Tensor> splits;
+    for (const FeatureColumn::Level& level : c.levels) {
+      splits.push_back(splits_of(lengths_of(level, at)).value());
+    }
     items.emplace_back(features_[f].name,
-                       c.splits.empty()
-                           ? c.values.row(row)
-                           : c.values.rows(c.splits[at], c.splits[at + 1]));
+                       Element::ragged(std::move(values), std::move(splits)));
   }
   return Element::dict(std::move(items));
 }
@@ -622,9 +803,14 @@ StatusOr<Element> ExampleParser::batch(
       continue;
     }
     if (feature.kind != Kind::kFixedLenSequence) {
-      items.emplace_back(feature.name,
-                         Element::ragged(std::move(c.values),
-                                         {Tensor::from(c.splits)}));
+      std::vector<Tensor> splits{
+          Tensor::from(c.levels.empty() ? c.splits : c.levels[0].records)};
+      for (const FeatureColumn::Level& level : c.levels) {
+        PS_ASSIGN_OR_RETURN(Tensor inner, splits_of(level.lengths));
+        splits.push_back(std::move(inner));
+      }
+      items.emplace_back(feature.name, Element::ragged(std::move(c.values),
+                                                       std::move(splits)));
       continue;
     }
     // Padded to the longest.
@@ -659,6 +845,33 @@ StatusOr<Element> ExampleParser::batch(
   return Element::dict(std::move(items));
 }
 
+StatusOr<Block::Columns> ExampleParser::block_columns(
+    std::vector<FeatureColumn> columns) const {
+  Block::Columns out;
+  for (FeatureColumn& from : columns) {
+    if (from.splits.empty()) {
+      out.emplace_back(std::move(from.values));
+      continue;
+    }
+    std::vector<Tensor> rows;
+    rows.reserve(from.splits.size());
+    for (std::size_t i = 0; i + 1 < from.splits.size(); ++i) {
+      rows.push_back(from.values.rows(from.splits[i], from.splits[i + 1]));
+    }
+    out.emplace_back(std::move(rows));
+    for (const FeatureColumn::Level& level : from.levels) {
+      std::vector<Tensor> splits;
+      splits.reserve(level.records.size());
+      for (std::size_t i = 0; i + 1 < level.records.size(); ++i) {
+        PS_ASSIGN_OR_RETURN(Tensor own, splits_of(lengths_of(level, i)));
+        splits.push_back(std::move(own));
+      }
+      out.emplace_back(std::move(splits));
+    }
+  }
+  return out;
+}
+
 // --- SequenceExample ------------------------------------------------------
 
 StatusOr<std::shared_ptr<const SequenceExampleParser>>
@@ -667,6 +880,14 @@ SequenceExampleParser::make(std::vector<Feature> context,
   std::shared_ptr<SequenceExampleParser> parser(new SequenceExampleParser);
   if (context.empty() && sequences.empty()) {
     return invalid_argument("features must be given, got none");
+  }
+  for (const auto* features : {&context, &sequences}) {
+    for (const Feature& feature : *features) {
+      if (feature.partitions.empty()) continue;
+      return invalid_argument("feature '", feature.name,
+                              "': partitions are read from Examples, not from "
+                              "SequenceExamples");
+    }
   }
   for (const Feature& feature : sequences) {
     if (feature.kind == Kind::kFixedLen) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/memory/block.h"
 #include "penstock/memory/element.h"
 #include "penstock/memory/spec.h"
 
@@ -24,7 +25,22 @@ struct Feature {
     kFixedLen,          // exactly `shape`
     kVarLen,            // any number of values
     kFixedLenSequence,  // any number of `shape`
-    kRagged,            // as kVarLen
+    kRagged,            // as kVarLen, cut into rows by `partitions`
+  };
+  /// How values are cut into rows: by the integers of another feature of the
+  /// record, or each `length` of them.
+  struct Partition {
+    enum class Kind : std::uint8_t {
+      kRowSplits,    // 0, end of row 0, end of row 1, ...
+      kRowLengths,   // of each row
+      kValueRowIds,  // of each value: its row
+      kRowStarts,    // 0, begin of row 1, ...
+      kRowLimits,    // end of row 0, end of row 1, ...
+      kUniformRowLength,
+    };
+    Kind kind = Kind::kRowSplits;
+    std::string key = "";
+    std::int64_t length = 0;
   };
   std::string name;
   Kind kind = Kind::kFixedLen;
@@ -38,6 +54,12 @@ struct Feature {
   std::string key = "";
   /// kFixedLenSequence: a missing one is empty, not an error.
   bool allow_missing = true;
+  /// kRagged: the outermost first. Uniform ones at the end are dimensions of
+  /// the values.
+  std::vector<Partition> partitions = {};
+
+  /// Levels of rows of a record that are ragged: 0 is a dense array.
+  int ragged_rank() const;
 };
 
 inline Feature fixed_len_feature(std::string name, DType dtype,
@@ -55,9 +77,10 @@ inline Feature fixed_len_sequence_feature(std::string name, DType dtype,
           std::move(shape), std::move(default_value)};
 }
 inline Feature ragged_feature(std::string name, DType dtype,
-                              std::string value_key = "") {
+                              std::string value_key = "",
+                              std::vector<Feature::Partition> partitions = {}) {
   return {std::move(name), Feature::Kind::kRagged, dtype, {}, {},
-          std::move(value_key)};
+          std::move(value_key), true, std::move(partitions)};
 }
 
 /// The values of one feature in n records.
@@ -68,6 +91,13 @@ struct FeatureColumn {
   Tensor values;
   /// Otherwise: n + 1 numbers, record i has rows [splits[i], splits[i + 1]).
   std::vector<std::int64_t> splits;
+  /// The rows of a partition: record i has lengths [records[i], records[i +
+  /// 1]). The outermost first.
+  struct Level {
+    std::vector<std::int64_t> records;
+    std::vector<std::int64_t> lengths;
+  };
+  std::vector<Level> levels = {};
 };
 
 class ExampleParser {
@@ -93,12 +123,22 @@ class ExampleParser {
   Element row(const std::vector<FeatureColumn>& columns,
               std::int64_t row) const;
   StatusOr<Element> batch(std::vector<FeatureColumn> columns) const;
+  /// The leaves of spec() for all records, as columns of a block.
+  StatusOr<Block::Columns> block_columns(
+      std::vector<FeatureColumn> columns) const;
 
   class Lookup;
 
  private:
   ExampleParser() = default;
+  /// Cuts the values of a ragged feature by its partitions, which were read
+  /// into the columns from `first` on.
+  Status cut(const Feature& feature, std::size_t first,
+             std::vector<FeatureColumn>& columns, FeatureColumn& values,
+             std::vector<std::pair<std::int64_t, Status>>& failed) const;
   std::vector<Feature> features_;
+  /// What is read: features_, then those of their partitions.
+  std::vector<Feature> read_;
   std::shared_ptr<const Lookup> lookup_;
 };
 

@@ -337,5 +337,174 @@ TEST(DecodeRaw, GivesTheValuesInEitherByteOrder) {
             "decode_raw: dtype must be a number, got string");
 }
 
+// --- partitions -------------------------------------------------------------
+
+using Partition = Feature::Partition;
+using P = Partition::Kind;
+
+std::string list_of_ints(const std::string& key,
+                         const std::vector<std::int64_t>& values) {
+  return entry(key, ints(values));
+}
+
+std::string cut_by(const Partition& partition,
+                   const std::vector<std::int64_t>& values,
+                   const std::vector<std::int64_t>& by) {
+  const auto row = parse_one(
+      example({list_of_ints("v", values), list_of_ints("p", by)}),
+      {ragged_feature("r", DType::kInt64, "v", {partition})});
+  if (!row.ok()) return std::string(to_std(row.status().message()));
+  std::string out;
+  const auto splits = (*row)[1].as<std::int64_t>();
+  const auto all = (*row)[0].as<std::int64_t>();
+  for (std::size_t i = 0; i + 1 < splits.size(); ++i) {
+    out += "[";
+    for (auto k = splits[i]; k < splits[i + 1]; ++k) {
+      out += std::to_string(all[static_cast<std::size_t>(k)]);
+    }
+    out += "]";
+  }
+  return out;
+}
+
+TEST(RaggedFeature, EachKindOfPartitionCutsTheValues) {
+  const std::vector<std::int64_t> v{1, 2, 3, 4, 5};
+  EXPECT_EQ(cut_by({P::kRowSplits, "p"}, v, {0, 2, 2, 5}), "[12][][345]");
+  EXPECT_EQ(cut_by({P::kRowLengths, "p"}, v, {2, 0, 3}), "[12][][345]");
+  EXPECT_EQ(cut_by({P::kValueRowIds, "p"}, v, {0, 0, 2, 2, 2}), "[12][][345]");
+  EXPECT_EQ(cut_by({P::kRowStarts, "p"}, v, {0, 2, 2}), "[12][][345]");
+  EXPECT_EQ(cut_by({P::kRowLimits, "p"}, v, {2, 2, 5}), "[12][][345]");
+}
+
+TEST(RaggedFeature, WithoutValuesAndPartitionsThereAreNoRows) {
+  for (const P kind : {P::kRowSplits, P::kRowLengths, P::kValueRowIds,
+                       P::kRowStarts, P::kRowLimits}) {
+    EXPECT_EQ(cut_by({kind, "p"}, {}, {}), "");
+    EXPECT_EQ(cut_by({kind, "absent"}, {}, {}), "");
+  }
+}
+
+TEST(RaggedFeature, DamagedPartitionsAreErrorsThatSayWhatIsWrong) {
+  const std::vector<std::int64_t> v{1, 2, 3, 4, 5};
+  const auto why = [&](P kind, const std::vector<std::int64_t>& by) {
+    return cut_by({kind, "p"}, v, by);
+  };
+  EXPECT_EQ(why(P::kRowSplits, {1, 5}),
+            "feature 'r': partition 'p' must begin with 0, got 1");
+  EXPECT_THAT(why(P::kRowSplits, {0, 3, 2, 5}), HasSubstr("it has 2 behind 3"));
+  EXPECT_THAT(why(P::kRowSplits, {0, 2, 4}),
+              HasSubstr("ends at value 4, there are 5"));
+  EXPECT_THAT(why(P::kRowSplits, {0, 9}), HasSubstr("does not fit 5 values"));
+  EXPECT_THAT(why(P::kRowSplits, {}), HasSubstr("ends at value 0"));
+  EXPECT_THAT(why(P::kRowSplits, {0, INT64_MIN}), HasSubstr("does not fit"));
+  EXPECT_THAT(why(P::kRowLengths, {2, 2}), HasSubstr("ends at value 4"));
+  EXPECT_THAT(why(P::kRowLengths, {7, -2}), HasSubstr("does not fit"));
+  EXPECT_THAT(why(P::kRowLengths, {1, INT64_MAX}), HasSubstr("does not fit"));
+  EXPECT_THAT(why(P::kValueRowIds, {1, 0, 0, 0, 0}), HasSubstr("must rise"));
+  EXPECT_THAT(why(P::kValueRowIds, {-1, 0, 0, 0, 0}), HasSubstr("must rise"));
+  EXPECT_THAT(why(P::kValueRowIds, {0, 0}), HasSubstr("has 2 rows of values"));
+  EXPECT_THAT(why(P::kValueRowIds, {0, 0, 0, 0, INT64_MAX}),
+              HasSubstr("rows may be empty"));
+  EXPECT_THAT(why(P::kRowStarts, {1, 2}), HasSubstr("must begin with 0"));
+  EXPECT_THAT(why(P::kRowStarts, {0, 6}), HasSubstr("does not fit"));
+  EXPECT_THAT(why(P::kRowLimits, {1, 2}), HasSubstr("ends at value 2"));
+  EXPECT_THAT(cut_by({P::kUniformRowLength, "", 2}, v, {}),
+              HasSubstr("rows of 2 values: there are 5"));
+}
+
+// Results as TensorFlow 2.21 gives them.
+TEST(RaggedFeature, PartitionsNestTheOutermostFirst) {
+  const Feature two = ragged_feature(
+      "r", DType::kInt64, "v",
+      {{P::kRowLengths, "outer"}, {P::kRowSplits, "inner"}});
+  const std::string a = example({list_of_ints("v", {1, 2, 3, 4, 5}),
+                                 list_of_ints("inner", {0, 2, 5}),
+                                 list_of_ints("outer", {1, 0, 1})});
+  const std::string b =
+      example({list_of_ints("v", {9}), list_of_ints("inner", {0, 1}),
+               list_of_ints("outer", {0, 1})});
+  const auto row = parse_one(a, {two});
+  ASSERT_TRUE(row.ok()) << row.status();
+  EXPECT_THAT((*row)[0].as<std::int64_t>(), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT((*row)[1].as<std::int64_t>(), ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT((*row)[2].as<std::int64_t>(), ElementsAre(0, 2, 5));
+
+  const auto parser = ExampleParser::make({two}).value();
+  std::vector<FeatureColumn> columns;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  const std::string_view records[] = {a, b};
+  ASSERT_TRUE(parser->parse(records, {}, columns, failed).ok());
+  const auto batch = parser->batch(columns);
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_TRUE(parser->batch_spec(2).check(*batch).ok());
+  EXPECT_THAT((*batch)[0].as<std::int64_t>(), ElementsAre(1, 2, 3, 4, 5, 9));
+  EXPECT_THAT((*batch)[1].as<std::int64_t>(), ElementsAre(0, 3, 5));
+  EXPECT_THAT((*batch)[2].as<std::int64_t>(), ElementsAre(0, 1, 1, 2, 2, 3));
+  EXPECT_THAT((*batch)[3].as<std::int64_t>(), ElementsAre(0, 2, 5, 6));
+}
+
+TEST(RaggedFeature, UniformRowsAtTheEndAreDimensions) {
+  const auto row = parse_one(
+      example({list_of_ints("v", {1, 2, 3, 4, 5, 6})}),
+      {ragged_feature("r", DType::kInt64, "v",
+                      {{P::kUniformRowLength, "", 2}})});
+  ASSERT_TRUE(row.ok()) << row.status();
+  EXPECT_EQ((*row)[0].shape(), (Shape{3, 2}));
+  // In front of others they are rows.
+  const auto outer = parse_one(
+      example({list_of_ints("v", {1, 2, 3, 4, 5}),
+               list_of_ints("s", {0, 2, 5})}),
+      {ragged_feature("r", DType::kInt64, "v",
+                      {{P::kUniformRowLength, "", 2}, {P::kRowSplits, "s"}})});
+  ASSERT_TRUE(outer.ok()) << outer.status();
+  EXPECT_THAT((*outer)[1].as<std::int64_t>(), ElementsAre(0, 2));
+  EXPECT_THAT((*outer)[2].as<std::int64_t>(), ElementsAre(0, 2, 5));
+}
+
+TEST(RaggedFeature, OneDamagedRecordOfManyIsNamedAndTheOthersAreRight) {
+  const Feature pairs = ragged_feature("r", DType::kInt64, "v",
+                                       {{P::kUniformRowLength, "", 2}});
+  const Feature rows =
+      ragged_feature("s", DType::kInt64, "v", {{P::kRowLengths, "n"}});
+  const auto parser = ExampleParser::make({pairs, rows}).value();
+  const std::string good =
+      example({list_of_ints("v", {1, 2}), list_of_ints("n", {2})});
+  const std::string odd =
+      example({list_of_ints("v", {1, 2, 3}), list_of_ints("n", {7})});
+  const std::string_view records[] = {good, odd, good};
+  std::vector<FeatureColumn> columns;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, columns, failed).ok());
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].first, 1);
+  EXPECT_THAT(std::string(to_std(failed[0].second.message())),
+              HasSubstr("feature 'r': rows of 2 values"));
+  for (const std::int64_t i : {0, 2}) {
+    const Element row = parser->row(columns, i);
+    EXPECT_TRUE(parser->spec().check(row).ok());
+    EXPECT_THAT(row[0].as<std::int64_t>(), ElementsAre(1, 2));
+    EXPECT_EQ(row[0].shape(), (Shape{1, 2}));
+    EXPECT_THAT(row[2].as<std::int64_t>(), ElementsAre(0, 2));
+  }
+}
+
+TEST(RaggedFeature, RefusesPartitionsThatCannotBe) {
+  const auto why = [](const Feature& f) {
+    return std::string(to_std(ExampleParser::make({f}).status().message()));
+  };
+  EXPECT_EQ(why(ragged_feature("r", DType::kInt64, "v",
+                               {{P::kUniformRowLength, "", 0}})),
+            "feature 'r' must have rows of a length >= 1, got 0");
+  EXPECT_EQ(why(ragged_feature("r", DType::kInt64, "v", {{P::kRowSplits, ""}})),
+            "feature 'r' must have the key of each partition, got ''");
+  EXPECT_THAT(std::string(to_std(
+                  SequenceExampleParser::make(
+                      {}, {ragged_feature("r", DType::kInt64, "v",
+                                          {{P::kRowSplits, "s"}})})
+                      .status()
+                      .message())),
+              HasSubstr("not from SequenceExamples"));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -50,18 +50,26 @@ Status malformed(std::string_view why) {
       absl::StrCat("not a serialized tensor: ", to_absl(why)));
 }
 
+using protozero::pbf_wire_type;
+
+/// A field of another wire type than its own is none that we know.
+bool is(const protozero::pbf_reader& reader, std::uint32_t tag,
+        pbf_wire_type type) {
+  return reader.tag() == tag && reader.wire_type() == type;
+}
+
 StatusOr<Shape> parse_shape(protozero::pbf_reader shape) {
   Shape out;
   while (shape.next()) {
     if (shape.tag() == 3) return malformed("its rank is unknown");
-    if (shape.tag() != 2) {
+    if (!is(shape, 2, pbf_wire_type::length_delimited)) {
       shape.skip();
       continue;
     }
     protozero::pbf_reader dim = shape.get_message();
     std::int64_t size = 0;
     while (dim.next()) {
-      if (dim.tag() == 1) {
+      if (is(dim, 1, pbf_wire_type::varint)) {
         size = dim.get_int64();
       } else {
         dim.skip();
@@ -76,21 +84,25 @@ StatusOr<Shape> parse_shape(protozero::pbf_reader shape) {
 /// The values of a repeated field, packed or not, as bytes of `dtype`.
 void read_values(protozero::pbf_reader& reader, DType dtype,
                  std::string& out) {
-  using protozero::pbf_wire_type;
-  const bool packed = reader.wire_type() == pbf_wire_type::length_delimited;
+  const pbf_wire_type type = reader.wire_type();
+  const bool packed = type == pbf_wire_type::length_delimited;
   switch (reader.tag()) {
     case kFloats:
       if (packed) {
         for (const float v : reader.get_packed_float()) put(v, out);
-      } else {
+      } else if (type == pbf_wire_type::fixed32) {
         put(reader.get_float(), out);
+      } else {
+        reader.skip();
       }
       break;
     case kDoubles:
       if (packed) {
         for (const double v : reader.get_packed_double()) put(v, out);
-      } else {
+      } else if (type == pbf_wire_type::fixed64) {
         put(reader.get_double(), out);
+      } else {
+        reader.skip();
       }
       break;
     default:
@@ -98,8 +110,10 @@ void read_values(protozero::pbf_reader& reader, DType dtype,
         for (const std::uint64_t v : reader.get_packed_uint64()) {
           put_int(v, dtype, out);
         }
-      } else {
+      } else if (type == pbf_wire_type::varint) {
         put_int(reader.get_uint64(), dtype, out);
+      } else {
+        reader.skip();
       }
   }
 }
@@ -124,12 +138,12 @@ StatusOr<Tensor> parse_proto(std::string_view bytes, DType wanted) {
   DType dtype = DType::kInvalid;
   Shape shape;
   while (first.next()) {
-    if (first.tag() == kDType) {
+    if (is(first, kDType, pbf_wire_type::varint)) {
       const std::int32_t number = first.get_enum();
       for (const ProtoType& type : kProtoTypes) {
         if (type.number == number) dtype = type.dtype;
       }
-    } else if (first.tag() == kShape) {
+    } else if (is(first, kShape, pbf_wire_type::length_delimited)) {
       PS_ASSIGN_OR_RETURN(shape, parse_shape(first.get_message()));
     } else {
       first.skip();
@@ -148,10 +162,12 @@ StatusOr<Tensor> parse_proto(std::string_view bytes, DType wanted) {
   protozero::pbf_reader reader(bytes.data(), bytes.size());
   while (reader.next()) {
     const std::uint32_t tag = reader.tag();
-    if (tag == kContent && dtype != DType::kString) {
+    const bool delimited =
+        reader.wire_type() == pbf_wire_type::length_delimited;
+    if (delimited && tag == kContent && dtype != DType::kString) {
       const auto view = reader.get_view();
       content.assign(view.data(), view.size());
-    } else if (tag == kStrings && dtype == DType::kString) {
+    } else if (delimited && tag == kStrings && dtype == DType::kString) {
       const auto view = reader.get_view();
       strings.emplace_back(view.data(), view.size());
     } else if (tag == values_field(dtype) && dtype != DType::kString) {

@@ -140,6 +140,19 @@ std::size_t first_damaged(const char* bytes, const std::int64_t* offsets,
 #endif
 }
 
+std::size_t find_record(std::string_view bytes, std::size_t from,
+                        std::int64_t max_record_bytes) {
+  for (std::size_t at = from; at + kHeaderBytes <= bytes.size(); ++at) {
+    const char* const p = bytes.data() + at;
+    if (load<std::uint64_t>(p) <=
+            static_cast<std::uint64_t>(max_record_bytes) &&
+        masked_crc({p, 8}) == load<std::uint32_t>(p + 8)) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
 std::string first_record_hint(std::string_view bytes) {
   const auto begins = [&](std::string_view magic) {
     return bytes.substr(0, magic.size()) == magic;
@@ -189,6 +202,17 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
       if (in.offset + static_cast<std::int64_t>(at) == 0) {
         status = make_error(status.code(), status.message(),
                             first_record_hint(in.bytes));
+      }
+      const std::size_t next =
+          find_record(in.bytes, at + 1, in.max_record_bytes);
+      if (next != std::string_view::npos) {
+        out.rows.push_back({at, 0, next, std::move(status)});
+        at = next;
+        continue;
+      }
+      if (!in.at_end && left < kSearchedBytes) {
+        out.needed = 2 * left + kFrameBytes;
+        return;
       }
       out.fail(at, std::move(status));
       return;

@@ -3,8 +3,8 @@
 //   uint64 length, uint32 masked CRC-32C of the length,
 //   length bytes,  uint32 masked CRC-32C of the bytes      (little endian)
 //
-// A wrong length hides where the next record begins, so it ends the file; a
-// wrong payload costs one record.
+// A wrong payload costs one record. A wrong length hides where the next record
+// begins: it is looked for, byte by byte, by the checksum of its length.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,14 @@ Status check_payload(std::string_view framed);
 /// `verify` payloads are not looked at.
 std::size_t first_damaged(const char* bytes, const std::int64_t* offsets,
                           std::size_t from, std::size_t n, bool verify);
+
+/// Behind a damaged length at most so much is searched for the next record.
+constexpr std::size_t kSearchedBytes = std::size_t{16} << 20;
+
+/// The first place from `from` on at which a record of at most
+/// `max_record_bytes` begins; npos if there is none.
+std::size_t find_record(std::string_view bytes, std::size_t from,
+                        std::int64_t max_record_bytes);
 
 /// What is wrong with a file whose first record is at fault: it may be no
 /// TFRecord file, or a compressed one. "" if there is nothing to add.

@@ -30,6 +30,10 @@ class Index {
   /// Payloads of 4 GiB and more are refused by add().
   bool add(std::uint64_t payload_bytes);
   void set_tail(Status tail) { tail_ = std::move(tail); }
+  /// The tail is a damaged length: whole records may follow it, which only
+  /// reading in order finds.
+  bool cut_short() const { return cut_short_; }
+  void set_cut_short() { cut_short_ = true; }
 
   /// The file the index belongs to.
   struct Subject {
@@ -48,6 +52,7 @@ class Index {
   std::vector<std::int64_t> anchors_;  // offset of every kStride-th record
   std::int64_t end_ = 0;
   Status tail_;
+  bool cut_short_ = false;  // not written: such an index is not kept
 };
 
 }  // namespace penstock::tfrecord

@@ -66,5 +66,37 @@ TEST(TFRecordFraming, StopsAtTheRowsAndBytesAskedFor) {
   EXPECT_EQ(out.rows.size(), 3u);
 }
 
+// Records of every length around the widths that checksums are made of.
+TEST(TFRecordFraming, FindsEveryFlippedBitOfRecordsSideBySide) {
+  std::string bytes;
+  std::vector<std::int64_t> offsets{0};
+  for (const std::size_t size : {0u, 1u, 2u, 3u, 4u, 7u, 8u, 9u, 15u, 16u, 31u,
+                                 100u, 255u, 256u, 257u, 1000u}) {
+    std::string payload(size, 'x');
+    for (std::size_t i = 0; i < size; ++i) {
+      payload[i] = static_cast<char>(i * 7 + size);
+    }
+    append_record(payload, bytes);
+    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+  }
+  const std::size_t n = offsets.size() - 1;
+  EXPECT_EQ(first_damaged(bytes.data(), offsets.data(), 0, n, true), n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto begin = static_cast<std::size_t>(offsets[k]);
+    const auto end = static_cast<std::size_t>(offsets[k + 1]);
+    for (std::size_t at = begin; at < end; ++at) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+      ASSERT_EQ(first_damaged(damaged.data(), offsets.data(), 0, n, true), k)
+          << "byte " << at;
+      ASSERT_EQ(first_damaged(damaged.data(), offsets.data(), k + 1, n, true),
+                n);
+      // Without looking at payloads only the head counts.
+      ASSERT_EQ(first_damaged(damaged.data(), offsets.data(), 0, n, false),
+                at - begin < kHeaderBytes ? k : n);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock::tfrecord

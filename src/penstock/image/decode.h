@@ -87,8 +87,23 @@ struct WebpOptions {
   int channels = 0;  // 0: 3, or 4 when there is an alpha channel; 1, 3, 4
   std::int64_t max_pixels = kDefaultMaxPixels;
 };
+/// A still picture; refuses an animation.
 StatusOr<Tensor> decode_webp(std::string_view contents,
                              const WebpOptions& options = {});
+
+struct WebpFramesOptions {
+  int channels = 0;  // 0: 4; 1, 3, 4
+  /// Counts the pixels of all frames.
+  std::int64_t max_pixels = kDefaultMaxPixels;
+  /// Frames beyond this are not decoded; 0: all.
+  std::int64_t max_frames = 0;
+};
+/// All frames as they are shown, [frames, height, width, channels]; a still
+/// picture is one frame.
+StatusOr<Tensor> decode_webp_frames(std::string_view contents,
+                                    const WebpFramesOptions& options = {});
+/// Whether a WebP says that it is an animation.
+bool is_webp_animation(std::string_view contents);
 
 struct BmpOptions {
   int channels = 0;  // 0: as stored (a grey palette is 1); 1, 3, 4
@@ -112,7 +127,8 @@ StatusOr<Tensor> decode_gif(std::string_view contents,
 struct DecodeOptions {
   int channels = 0;
   DType dtype = DType::kUInt8;  // also kUInt16, kFloat16, kFloat32: scaled
-  /// A GIF gives [frames, height, width, 3]; false: its first frame.
+  /// A GIF gives [frames, height, width, 3], an animated WebP [frames, height,
+  /// width, 4]; false: the first frame.
   bool expand_animations = true;
   std::int64_t max_pixels = kDefaultMaxPixels;
 };

@@ -20,6 +20,16 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
                                                              : DType::kUInt16,
                      .max_pixels = options.max_pixels});
     case Format::kWebp:
+      if (is_webp_animation(contents)) {
+        PS_ASSIGN_OR_RETURN(
+            Tensor frames,
+            decode_webp_frames(
+                contents,
+                {.channels = options.channels,
+                 .max_pixels = options.max_pixels,
+                 .max_frames = options.expand_animations ? 0 : 1}));
+        return options.expand_animations ? frames : frames.row(0);
+      }
       return decode_webp(contents, {.channels = options.channels,
                                     .max_pixels = options.max_pixels});
     case Format::kBmp:

@@ -208,6 +208,60 @@ TEST(Encode, RefusesWhatItCannotWrite) {
   EXPECT_FALSE(encode_png(picture(4, 4, 3), {.compression = 10}).ok());
 }
 
+// Three frames of 4 x 6 pixels of one colour; the second is half transparent.
+std::string animated_webp() {
+  const std::string_view hex =
+      "52494646b800000057454250565038580a00000012000000050000030000414e49"
+      "4d06000000000000000000414e4d46280000000000000000000500000300006400"
+      "00025650384c0f0000002f05c0000007d0ff88fe0722a2ff0100414e4d462a0000"
+      "00000000000000050000030000640000025650384c110000002f05c0001007d0eb"
+      "a294a2808188e87f0000414e4d462a000000000000000000050000030000640000"
+      "005650384c110000002f05c0000007d0d74215a5ff8188e87f0000";
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    out.push_back(static_cast<char>(
+        std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return out;
+}
+
+// As TensorFlow 2.21 decodes it.
+TEST(DecodeWebp, AnAnimationGivesItsFrames) {
+  const std::string file = animated_webp();
+  const Tensor frames = decode_image(file).value();
+  ASSERT_EQ(frames.shape(), (Shape{3, 4, 6, 4}));
+  const std::uint8_t wanted[3][4] = {
+      {0, 255, 0, 255}, {40, 215, 20, 128}, {80, 175, 40, 255}};
+  for (std::int64_t f = 0; f < 3; ++f) {
+    const Tensor frame = frames.row(f);
+    for (std::size_t i = 0; i < 4 * 6 * 4; ++i) {
+      ASSERT_EQ(frame.as<std::uint8_t>()[i], wanted[f][i % 4]) << f;
+    }
+  }
+  const Tensor first = decode_image(file, {.expand_animations = false}).value();
+  EXPECT_EQ(first, frames.row(0));
+  EXPECT_EQ(decode_image(file, {.channels = 3})->shape(), (Shape{3, 4, 6, 3}));
+  EXPECT_THAT(message(decode_webp(file)), HasSubstr("decode_image gives"));
+  EXPECT_THAT(message(decode_image(file, {.max_pixels = 71})),
+              HasSubstr("3 frames of 4 x 6 pixels, more than max_pixels = 71"));
+  EXPECT_TRUE(decode_image(file, {.expand_animations = false,
+                                  .max_pixels = 24})
+                  .ok());
+}
+
+TEST(DecodeWebp, ADamagedAnimationIsAnErrorOrAPicture) {
+  const std::string file = animated_webp();
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    EXPECT_FALSE(decode_image(file.substr(0, n)).ok()) << n;
+  }
+  for (std::size_t at = 12; at < file.size(); ++at) {
+    std::string damaged = file;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+    const auto result = decode_image(damaged, {.max_pixels = 1 << 16});
+    if (!result.ok()) EXPECT_FALSE(result.status().message().empty());
+  }
+}
+
 TEST(DecodeWebp, RoundTripsLosslessly) {
   for (const std::int64_t channels : {3, 4}) {
     const Tensor image = noise(Shape{19, 23, channels});
@@ -384,6 +438,40 @@ TEST(DecodeImage, ScalesToTheDtype) {
   EXPECT_FLOAT_EQ(decode_image(png, {.dtype = DType::kFloat32})->as<float>()[0],
                   32769.0F / 65535.0F);
   EXPECT_FALSE(decode_image(png, {.dtype = DType::kInt64}).ok());
+}
+
+// A few bytes that declare 65535 x 65535 pixels: refused by the header alone.
+TEST(DecodeImage, BombsAreRefusedBeforeMemoryIsTaken) {
+  const auto big = [](std::string file, std::size_t at) {
+    for (std::size_t i = 0; i < 4; ++i) file[at + i] = '\xFF';
+    return file;
+  };
+  const std::string jpeg = encode_jpeg(picture(8, 8, 3)).value();
+  const std::size_t sof = jpeg.find("\xFF\xC0");
+  ASSERT_NE(sof, std::string::npos);
+  std::string png_file = random_png(2, 8, false).encode();
+  png_file = png_file.substr(0, 16) + std::string("\0\0\xFF\xFF\0\0\xFF\xFF", 8) +
+             png_file.substr(24);
+  const std::string gif = ::penstock::testing::encode_gif(
+      1, 1, std::string("\0\0\0\1\1\1\2\2\2\3\3\3", 12),
+      {{0, 0, 1, 1, {0}}});
+  std::string webp = animated_webp();
+  const char canvas[] = {'\xFF', '\xFF', 0, '\xFF', '\x7F', 0};  // less one
+  webp.replace(24, 6, canvas, 6);
+  // libjpeg itself refuses more than 65500.
+  std::string jpeg_bomb = big(jpeg, sof + 5);
+  jpeg_bomb[sof + 6] = jpeg_bomb[sof + 8] = '\0';
+  const std::string bombs[] = {jpeg_bomb, png_file, big(gif, 6),
+                               bmp(65535, 65535, 24, "", "pixels"), webp};
+  for (const std::string& bomb : bombs) {
+    const auto result = decode_image(bomb);
+    ASSERT_FALSE(result.ok());
+    // A PNG's header has a checksum, which is looked at first.
+    EXPECT_TRUE(result.status().code() == StatusCode::kResourceExhausted ||
+                (&bomb == &bombs[1] &&
+                 result.status().code() == StatusCode::kDataLoss))
+        << result.status();
+  }
 }
 
 }  // namespace

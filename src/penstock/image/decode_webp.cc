@@ -1,5 +1,9 @@
-// WebP over libwebp: lossy and lossless still pictures.
+// WebP over libwebp: lossy and lossless pictures, still and animated.
 #include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <algorithm>
+#include <memory>
 
 #include "penstock/image/decode.h"
 #include "penstock/image/pixels.h"
@@ -27,20 +31,78 @@ Status failure(VP8StatusCode code, std::size_t size) {
       "decode_webp: WebP: ", to_absl(reason(code)), " (", size, " bytes)"));
 }
 
-}  // namespace
-
-StatusOr<Tensor> decode_webp(std::string_view contents,
-                             const WebpOptions& options) {
-  if (options.channels != 0 && options.channels != 1 && options.channels != 3 &&
-      options.channels != 4) {
+Status check_arguments(std::string_view contents, int channels) {
+  if (channels != 0 && channels != 1 && channels != 3 && channels != 4) {
     return invalid_argument("decode_webp: channels must be 0, 1, 3 or 4, got ",
-                            options.channels);
+                            channels);
   }
   if (detect_format(contents) != Format::kWebp) {
     return invalid_argument(
         "decode_webp: not a WebP: ",
         contents.empty() ? "no data" : "it does not begin with RIFF....WEBP");
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool is_webp_animation(std::string_view contents) {
+  WebPBitstreamFeatures features;
+  return WebPGetFeatures(
+             reinterpret_cast<const std::uint8_t*>(contents.data()),
+             contents.size(), &features) == VP8_STATUS_OK &&
+         features.has_animation != 0;
+}
+
+StatusOr<Tensor> decode_webp_frames(std::string_view contents,
+                                    const WebpFramesOptions& options) {
+  PS_RETURN_IF_ERROR(check_arguments(contents, options.channels));
+  const WebPData data{reinterpret_cast<const std::uint8_t*>(contents.data()),
+                      contents.size()};
+  // The decoder allocates what the header says: look at that first.
+  const std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(
+      WebPDemux(&data), WebPDemuxDelete);
+  if (!demuxer) return failure(VP8_STATUS_BITSTREAM_ERROR, contents.size());
+  const std::int64_t height = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
+  const std::int64_t width = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH);
+  std::int64_t frames = WebPDemuxGetI(demuxer.get(), WEBP_FF_FRAME_COUNT);
+  if (options.max_frames > 0) frames = std::min(frames, options.max_frames);
+  if (frames < 1) return failure(VP8_STATUS_NOT_ENOUGH_DATA, contents.size());
+  if (height * width > options.max_pixels / frames) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "decode_webp: WebP: ", frames, " frames of ", height, " x ", width,
+        " pixels, more than max_pixels = ", options.max_pixels));
+  }
+  const int channels = options.channels == 0 ? 4 : options.channels;
+  WebPAnimDecoderOptions how;
+  if (!WebPAnimDecoderOptionsInit(&how)) {
+    return internal_error("decode_webp: libwebp is of another version");
+  }
+  how.color_mode = MODE_RGBA;
+  how.use_threads = 0;
+  const std::unique_ptr<WebPAnimDecoder, decltype(&WebPAnimDecoderDelete)>
+      decoder(WebPAnimDecoderNew(&data, &how), WebPAnimDecoderDelete);
+  if (!decoder) return failure(VP8_STATUS_BITSTREAM_ERROR, contents.size());
+  PS_ASSIGN_OR_RETURN(Tensor images,
+                      Tensor::allocate<std::uint8_t>(
+                          Shape{frames, height, width, channels}));
+  std::uint8_t* out = images.mutable_as<std::uint8_t>().data();
+  for (std::int64_t i = 0; i < frames; ++i) {
+    std::uint8_t* canvas = nullptr;
+    int shown_at = 0;
+    if (!WebPAnimDecoderGetNext(decoder.get(), &canvas, &shown_at)) {
+      return absl::DataLossError(absl::StrCat("decode_webp: WebP: frame ", i,
+                                              " of ", frames, " is damaged"));
+    }
+    rgba_to_pixels(canvas, height * width, channels, out);
+    out += height * width * channels;
+  }
+  return images;
+}
+
+StatusOr<Tensor> decode_webp(std::string_view contents,
+                             const WebpOptions& options) {
+  PS_RETURN_IF_ERROR(check_arguments(contents, options.channels));
   const auto* data = reinterpret_cast<const std::uint8_t*>(contents.data());
   WebPDecoderConfig config;
   if (!WebPInitDecoderConfig(&config)) {
@@ -50,7 +112,7 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
   if (code != VP8_STATUS_OK) return failure(code, contents.size());
   if (config.input.has_animation) {
     return absl::UnimplementedError(
-        "decode_webp: WebP: animations are not supported");
+        "decode_webp: WebP: an animation; decode_image gives its frames");
   }
   const std::int64_t height = config.input.height;
   const std::int64_t width = config.input.width;

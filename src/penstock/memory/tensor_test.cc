@@ -212,5 +212,27 @@ TEST(Placement, IsTakenOnceByAFittingTensor) {
   EXPECT_EQ(current_placement(), nullptr);
 }
 
+TEST(Strings, FramedInPlaceReadAsTheirPayload) {
+  const std::string framed = "<<ab>><<>><<cde>>";
+  Ref<Buffer> bytes = Buffer::allocate(framed.size());
+  std::memcpy(bytes->data(), framed.data(), framed.size());
+  Ref<Buffer> offsets = Buffer::allocate(4 * sizeof(std::int64_t));
+  const std::int64_t ends[] = {0, 6, 10, 17};
+  std::memcpy(offsets->data(), ends, sizeof(ends));
+  const char* const first = reinterpret_cast<const char*>(bytes->data()) + 2;
+  const Tensor t = Tensor::framed_strings(offsets, bytes, first, 4, Shape{3});
+  EXPECT_EQ(t.strs(), (std::vector<std::string_view>{"ab", "", "cde"}));
+  EXPECT_EQ(t.str(2), "cde");
+  EXPECT_EQ(t.row(0).str(), "ab");
+  EXPECT_EQ(t.rows(1, 3).strs(), (std::vector<std::string_view>{"", "cde"}));
+  const Tensor square = t.rows(0, 2).reshaped(Shape{2, 1});
+  EXPECT_EQ(square.row(0).str(0), "ab");
+  EXPECT_EQ(t.byte_size(), 17 + 4 * 8);
+  const Tensor packed = t.compact().value();
+  EXPECT_EQ(packed, t);
+  EXPECT_EQ(packed.string_gap(), 0u);
+  EXPECT_EQ(packed.string_offsets()[3], 5);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -20,6 +20,10 @@ std::string identity_of(const std::vector<Feature>& features) {
     if (f.default_value.defined()) {
       absl::StrAppend(&text, f.default_value.to_string(1 << 20));
     }
+    for (const Feature::Partition& p : f.partitions) {
+      absl::StrAppend(&text, "\n", static_cast<int>(p.kind), p.key, ",",
+                      p.length);
+    }
     absl::StrAppend(&text, "\n");
   }
   return text;
@@ -121,20 +125,8 @@ class ParseExample final : public TransformOp {
     std::vector<std::pair<std::int64_t, Status>> failed;
     PS_RETURN_IF_ERROR(
         parser_->parse(*records, error_rows(block), parsed, failed));
-    const auto n = static_cast<std::size_t>(block.size());
-    Block::Columns columns;
-    for (FeatureColumn& from : parsed) {
-      if (from.splits.empty()) {
-        columns.emplace_back(std::move(from.values));
-        continue;
-      }
-      std::vector<Tensor> rows;
-      rows.reserve(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        rows.push_back(from.values.rows(from.splits[i], from.splits[i + 1]));
-      }
-      columns.emplace_back(std::move(rows));
-    }
+    PS_ASSIGN_OR_RETURN(Block::Columns columns,
+                        parser_->block_columns(std::move(parsed)));
     Block::Errors errors = merged(block, std::move(failed), context);
     block = Block(spec_.structure(), std::move(columns), block.size(),
                   block.origins());

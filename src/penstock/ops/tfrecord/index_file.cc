@@ -116,6 +116,7 @@ StatusOr<tfrecord::Index> build_index(FileSystem& fs, const std::string& path,
                   : make_error(length.status().code(),
                                length.status().message(),
                                tfrecord::first_record_hint(header)));
+      index.set_cut_short();
       break;
     }
     const auto left = static_cast<std::uint64_t>(size - at) - kFrameBytes;

@@ -6,8 +6,9 @@
 // parallel, each from its start on (ops/files/record_file.cc). Both give the
 // same elements with the same origins.
 //
-// A damaged payload is an error in its place. A damaged length ends its file
-// with an error; the next file follows.
+// A damaged payload is an error in its place. So is a damaged length; the next
+// whole record is looked for behind it, which only reading in order does: with
+// `index` always it ends its file.
 #include "penstock/ops/tfrecord/tfrecord.h"
 
 #include "penstock/formats/tfrecord.h"
@@ -135,6 +136,7 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
   for (const std::string& path : files) {
     auto index = load_index(fs, path, options.max_record_bytes);
     if (!index.ok()) return annotate(index.status(), "tfrecord: ");
+    if (index->cut_short() && !always) return none;
     indexed.push_back({path, std::make_shared<Layout>(*std::move(index),
                                                       options.verify)});
   }

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "penstock/formats/compression.h"
 #include "penstock/formats/tfrecord.h"
 #include "penstock/ops/tfrecord/tfrecord.h"
 #include "penstock/penstock.h"
@@ -166,20 +167,77 @@ TEST(TFRecord, DamagedPayloadIsOneErrorInItsPlace) {
               ElementsAre(HasSubstr("aaaa"), HasSubstr("cccc")));
 }
 
-TEST(TFRecord, DamagedLengthEndsItsFileAndTheNextFollows) {
+TEST(TFRecord, BehindADamagedLengthTheNextWholeRecordIsFound) {
   const std::string path = fresh_path();
-  std::string bytes = framed({"aaaa", "bbbb", "cccc"});
+  std::string bytes = framed({"aaaa", "bbbb", "cccc", "dddd"});
   bytes[20] ^= 4;
   put(path, bytes);
-  for (const auto& got : read_both(path)) {
-    ASSERT_THAT(got, SizeIs(2));
-    EXPECT_THAT(got[1], HasSubstr("record 1 at byte 20: corrupt length"));
-  }
   const std::string next = written({"next"});
   for (const UseIndex index : {UseIndex::kAuto, UseIndex::kNever}) {
-    EXPECT_THAT(drain(Dataset::tfrecord({path, next}, {.index = index})),
-                ElementsAre(HasSubstr("aaaa"), StartsWith("!"),
+    const Dataset ds = Dataset::tfrecord({path, next}, {.index = index});
+    EXPECT_THAT(drain(ds),
+                ElementsAre(HasSubstr("aaaa"),
+                            HasSubstr("record 1 at byte 20: corrupt length"),
+                            HasSubstr("cccc"), HasSubstr("dddd"),
                             HasSubstr("next")));
+    EXPECT_THAT(strings(ds.ignore_errors().to_list()),
+                ElementsAre("aaaa", "cccc", "dddd", "next"));
+  }
+  // By index alone there is no place for what follows.
+  EXPECT_THAT(drain(Dataset::tfrecord({path, next},
+                                      {.index = UseIndex::kAlways})),
+              ElementsAre(HasSubstr("aaaa"), HasSubstr("corrupt length"),
+                          HasSubstr("next")));
+}
+
+TEST(TFRecord, TheNextRecordIsFoundBeyondTheBufferAndInCompressedFiles) {
+  const std::string large(3'000'000, 'x');
+  std::string bytes = framed({"first", large, "last"});
+  bytes[21 + 3] ^= 1;  // the length of the large one
+  const std::string path = fresh_path();
+  put(path, bytes);
+  for (const auto& got : read_both(path)) {
+    EXPECT_THAT(got, ElementsAre(HasSubstr("first"),
+                                 HasSubstr("record 1 at byte 21"),
+                                 HasSubstr("last")));
+  }
+  auto compressor = Compressor::make(Compression::kGzip).value();
+  std::string packed;
+  ASSERT_TRUE(compressor->add(bytes, packed).ok());
+  ASSERT_TRUE(compressor->finish(packed).ok());
+  put(path, packed);
+  EXPECT_THAT(drain(Dataset::tfrecord(path, {.compression = "GZIP"})),
+              ElementsAre(HasSubstr("first"), HasSubstr("record 1 at byte 21"),
+                          HasSubstr("last")));
+}
+
+TEST(TFRecord, AStateBehindADamagedLengthContinues) {
+  std::string bytes = framed(numbered(30, 100));
+  bytes[116 * 4] ^= 1;
+  const std::string path = fresh_path();
+  put(path, bytes);
+  const Dataset ds = Dataset::tfrecord(path).ignore_errors();
+  const auto all = strings(ds.to_list());
+  ASSERT_THAT(all, SizeIs(29));
+  Iterator it = ds.iterator();
+  for (int i = 0; i < 10; ++i) it.next();
+  Iterator rest = ds.iterator(it.state_dict());
+  for (std::size_t i = 10; i < 29; ++i) {
+    EXPECT_EQ((*rest.next())[0].str(), all[i]);
+  }
+  EXPECT_FALSE(rest.next().has_value());
+}
+
+// Ten megabytes of zeros in a few kilobytes.
+TEST(TFRecord, AZipBombIsRefusedAtTheLimit) {
+  for (const char* compression : {"GZIP", "ZLIB", "ZSTD"}) {
+    const std::string path = written({"small", std::string(10'000'000, '\0')},
+                                     {.compression = compression});
+    EXPECT_LT(get(path).size(), 100'000u);
+    EXPECT_THAT(drain(Dataset::tfrecord(path, {.compression = compression,
+                                               .max_record_bytes = 100'000})),
+                ElementsAre(HasSubstr("small"),
+                            HasSubstr("max_record_bytes is 100000")));
   }
 }
 
