@@ -106,9 +106,7 @@ def penstock_rows(directory: pathlib.Path) -> dict[str, Any]:
     columns = {"a": ps.int64, "b": ps.float32, "c": ps.string, "d": ps.int64}
     out["csv"] = ps.Dataset.csv(str(directory / "csv"), columns).batch(1024)
     records = ps.Dataset.tfrecord(str(directory / "example"))
-    out["example"] = records.batch(256).map(
-        lambda r: ps.io.parse_example(r, features)
-    )
+    out["example"] = records.batch(256).map(lambda r: ps.io.parse_example(r, features))
     out["example-single"] = records.map(
         lambda r: ps.io.parse_single_example(r, features)
     ).ragged_batch(256)

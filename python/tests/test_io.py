@@ -526,25 +526,19 @@ def test_partitions_run_natively_in_a_pipeline():
         ps.io.serialize_example({"v": list(range(n)), "n": [1, n - 1]})
         for n in range(1, 6)
     ]
-    feature = ps.io.RaggedFeature(
-        ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")]
-    )
+    feature = ps.io.RaggedFeature(ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")])
     ds = ps.Dataset.from_tensor_slices(np.array(records, object)).map(
         lambda r: ps.io.parse_single_example(r, {"r": feature})["r"]
     )
     assert "native" in ds.explain()
-    assert [r.to_list() for r in ds] == [
-        [[0], list(range(1, n))] for n in range(1, 6)
-    ]
+    assert [r.to_list() for r in ds] == [[[0], list(range(1, n))] for n in range(1, 6)]
     assert ds.element_spec == ps.RaggedSpec(ps.TensorSpec((None,), ps.int64), 1)
 
 
 def test_a_damaged_partition_is_an_error_in_its_place():
     good = ps.io.serialize_example({"v": [1, 2], "n": [2]})
     bad = ps.io.serialize_example({"v": [1, 2], "n": [5]})
-    feature = ps.io.RaggedFeature(
-        ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")]
-    )
+    feature = ps.io.RaggedFeature(ps.int64, "v", [ps.io.RaggedFeature.RowLengths("n")])
     ds = ps.Dataset.from_tensor_slices(np.array([good, bad, good], object)).map(
         lambda r: ps.io.parse_single_example(r, {"r": feature})["r"]
     )

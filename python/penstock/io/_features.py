@@ -54,7 +54,7 @@ class FixedLenSequenceFeature(NamedTuple):
 class _RaggedFeature(NamedTuple):
     dtype: Any
     value_key: Any = None
-    partitions: tuple[Any, ...] = ()
+    partitions: Any = ()
     row_splits_dtype: Any = int32
     validate: bool = False
 
