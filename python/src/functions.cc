@@ -86,6 +86,7 @@ class PythonFunction final : public Function {
           builder.add_error(std::move(error));
           continue;
         }
+        if (row > 0 && context.overdue()) break;
         live = live && (row == 0 || gil.breathe());
         if (!live || context.cancelled()) {
           builder.add_error(context.error(absl::CancelledError("cancelled"),

@@ -260,6 +260,8 @@ class TypedFunction final : public Function {
   template <std::size_t... I>
   Status columnwise(const Block& in, CallContext& context, Block& out,
                     std::index_sequence<I...>) const {
+    // Long enough for vector instructions, short enough to stop in time.
+    constexpr std::int64_t kStrip = 4;
     const std::int64_t n = in.size();
     PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<R>(Shape{n}));
     R* const to = result.template mutable_as<R>().data();
@@ -267,9 +269,11 @@ class TypedFunction final : public Function {
         in.column(I).tensor().template as<Arg<I>>().data()...);
     Block::Errors errors;
     std::int64_t i = 0;
-    while (i < n) {
+    while (i < n && !(i > 0 && context.overdue())) {
+      const std::int64_t end =
+          context.overdue_flag != nullptr ? std::min(n, i + kStrip) : n;
       try {
-        for (; i < n; ++i) to[i] = fn_(std::get<I>(from)[i]...);
+        for (; i < end; ++i) to[i] = fn_(std::get<I>(from)[i]...);
       } catch (...) {
         errors.emplace_back(
             i, context.error(status_of_current_exception(), in.origins().at(i),
@@ -278,8 +282,8 @@ class TypedFunction final : public Function {
       }
     }
     Block::Columns columns;
-    columns.emplace_back(std::move(result));
-    out = Block(Structure::leaf(), std::move(columns), n, in.origins());
+    columns.emplace_back(i == n ? std::move(result) : result.rows(0, i));
+    out = Block(Structure::leaf(), std::move(columns), i, in.origins());
     out.errors() = std::move(errors);
     return absl::OkStatus();
   }

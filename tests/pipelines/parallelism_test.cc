@@ -164,6 +164,33 @@ TEST(Parallelism, ShortCallsThatComputeAreNotTakenForWaiting) {
   EXPECT_LE(calls.most, 2);
 }
 
+TEST(Parallelism, TheRestOfABlockThatTakesTooLongIsGivenBack) {
+  // Blocks have grown over cheap calls when the costly ones begin. Those fit
+  // into one block; the two of them can only meet if it is shared.
+  Calls calls;
+  const std::int64_t n = 20'020;
+  const auto all = [](std::int64_t) { return true; };
+  std::atomic<bool> met{false};
+  const auto work = [&](std::int64_t x) {
+    if (x < n - 20) return x;
+    calls.begin();
+    const auto until = steady_clock::now() + milliseconds(250);
+    while (!met && steady_clock::now() < until) {
+      if (calls.running > 1) met = true;
+      std::this_thread::yield();
+    }
+    calls.end();
+    return x;
+  };
+  for (const Dataset& numbers :
+       {Dataset::range(n), Dataset::range(n).filter(all)}) {
+    met = false;
+    EXPECT_EQ(values(numbers.map(work).with_options({.cpu_budget = 2})),
+              count_to(n));
+    EXPECT_TRUE(met);
+  }
+}
+
 TEST(Parallelism, OutOfOrderGivesEachElementOnceAndMayOvertake) {
   Calls calls;
   const Dataset dataset = Dataset::range(40).map(

@@ -5,6 +5,7 @@
 // first failure sticks, and sizes are bounded by the bytes that are left.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,6 +17,12 @@ namespace penstock {
 class Encoder {
  public:
   void u64(std::uint64_t v);
+  /// What u64(v) takes.
+  static std::size_t u64_size(std::uint64_t v) {
+    return v < 128 ? 1 : static_cast<std::size_t>(std::bit_width(v) + 6) / 7;
+  }
+  /// Room for as many more bytes, and for no others: large states are kept.
+  void reserve(std::size_t bytes) { out_.reserve(out_.size() + bytes); }
   void i64(std::int64_t v);
   void fixed64(std::uint64_t v);
   void boolean(bool v) { u64(v ? 1 : 0); }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,12 +67,21 @@ class CallContext {
   /// them to `charged_bytes`.
   Account* account = nullptr;
   std::int64_t charged_bytes = 0;
+  /// Set while the block takes far longer than it should: a function that calls
+  /// row by row may then stop after a row. Null: it may not.
+  const std::atomic<bool>* overdue_flag = nullptr;
+  /// The rows that were left, if it did.
+  std::optional<Block> left;
   /// Takes errors that a policy put a value in the place of; may be null.
   std::vector<ErrorRef>* replaced = nullptr;
 
   bool cancelled() const {
     return cancel_flag != nullptr &&
            cancel_flag->load(std::memory_order_relaxed);
+  }
+  bool overdue() const {
+    return overdue_flag != nullptr &&
+           overdue_flag->load(std::memory_order_relaxed);
   }
   /// Key of the random values of `row`.
   std::uint64_t random_key(const Origins& origins, std::int64_t row) const {
@@ -98,6 +108,8 @@ struct TransformTraits {
   bool one_to_one = false;
   /// Calls code of the user: unknown cost, may block, may throw.
   bool user_code = false;
+  /// May stop when its block is overdue, and leave the rest to others.
+  bool may_stop = false;
   /// Most calls at once; 0 is no cap.
   int max_parallel = 0;
   /// May hand results on as they finish. Unset: as the options say.

@@ -28,6 +28,7 @@ Status apply_rowwise(
   BlockBuilder builder;
   builder.reserve(in.size());
   for (std::int64_t row = 0; row < in.size(); ++row) {
+    if (row > 0 && context.overdue()) break;
     if (ErrorRef error = in.error_ref(row)) {
       builder.add_error(std::move(error));
       continue;

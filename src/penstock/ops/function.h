@@ -20,7 +20,8 @@ class Function {
   virtual ~Function() = default;
   /// Spec of the result; InvalidArgument if it cannot take `input`.
   virtual StatusOr<Spec> output_spec(const Spec& input) const = 0;
-  /// One result per element of `in`, in order, with its origins and errors.
+  /// One result per element of `in`, in order, with its origins and errors; of
+  /// the first elements only, when it stops because context.overdue().
   virtual Status apply(const Block& in, CallContext& context,
                        Block& out) const = 0;
   /// Identifies the function in a graph's fingerprint.

@@ -38,6 +38,11 @@ class Exchange {
   SlotRef append(std::int64_t expected_rows);
   /// A place directly behind `slot`, which is pending.
   SlotRef append_after(SlotRef slot, std::int64_t expected_rows);
+  /// A pending place will hold fewer rows.
+  void shorten(SlotRef slot, std::int64_t expected_rows) {
+    total_rows_ += expected_rows - slot->expected_rows;
+    slot->expected_rows = expected_rows;
+  }
   /// Fills a place; it may overtake pending ones when the stage is unordered.
   /// The slot must not be used afterwards.
   void fill(SlotRef slot, Item item, std::int64_t now, bool overtake = false);

@@ -46,6 +46,9 @@ constexpr std::int64_t kTickNs = 2'000'000;
 constexpr int kTicksPerBudget = 500;
 constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
+// The rest of a block that runs for longer is given back. Ten times what the
+// longest blocks aim at, less what the monitor may have missed.
+constexpr std::int64_t kOverdueNs = 3'000'000;
 // Calls that are shorter are judged together, by the CPU time of a thread that
 // was found in calls of one stage at so many ticks in a row.
 constexpr int kShortCallTicks = 10;
@@ -68,6 +71,7 @@ struct WorkerThread {
   int state = kNoCall;
   std::uint64_t call = 0;  // counts them: the monitor takes the time
   std::atomic<bool> works_elsewhere{false};
+  std::atomic<bool> overdue{false};
   // Only the thread itself.
   bool has_token = false;
   bool borrowed_token = false;
@@ -191,10 +195,15 @@ class Executor final : public Scheduler {
       self->has_token = self->borrowed_token = true;
     }
     std::lock_guard lock(self->call_mutex);
+    self->overdue.store(false, std::memory_order_relaxed);
     self->run = run;
     self->stage = stage;
     self->state = self->has_token ? kInCall : kTokenless;
     ++self->call;
+  }
+
+  const std::atomic<bool>* overdue() override {
+    return t_worker != nullptr ? &t_worker->overdue : nullptr;
   }
 
   void user_code_end() override {
@@ -475,6 +484,9 @@ class Executor final : public Scheduler {
           w->seen_at = 0;
         }
         const std::int64_t age = now - w->first_seen;  // or more
+        if (age >= kOverdueNs) {
+          w->overdue.store(true, std::memory_order_relaxed);
+        }
         if (age < (known ? kKnownBlockedNs : kBlockedNs) - kTickNs) continue;
         const std::int64_t cpu = cpu_time(w->cpu_clock);
         if (w->seen_at == 0) {

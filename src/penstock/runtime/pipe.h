@@ -175,6 +175,14 @@ class SegmentPipe final : public Pipe {
     SlotRef slot;  // else: their place in the order
   };
 
+  struct GivenBack {
+    SlotRef slot;
+    Work::Rest rest;
+  };
+  std::deque<GivenBack> given_back_;
+  bool may_give_back(const Work& work, std::size_t link) const;
+  void claim_given_back(std::int64_t rows, Work& work);
+
   std::int64_t block_rows() const;
   /// False when the rows were only dropped.
   bool claim_input(std::int64_t rows, Work& work);

@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,18 @@ struct Work {
 
   // Results of execute().
   Item output;
-  Item rest;             // given back because the block took too long
-  IndexRun rest_indices;
+  // Rows that `link` and those behind it are still to work on, because the
+  // block they were claimed with took too long: what is left of this work, or
+  // what it continues.
+  struct Rest {
+    Block rows;
+    std::size_t link = 0;
+    Mark mark;               // of the first row
+    std::int64_t tag = 0;
+    absl::InlinedVector<Rows, 1> keep;  // the input, which is paid for
+  };
+  std::optional<Rest> left;
+  std::optional<Rest> resumed;
   std::vector<Item> emitted;  // of a sequencer
   Step step;
   Status failure;

@@ -5,6 +5,7 @@
 // interface only, so that a single-threaded simulation can stand in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,6 +40,9 @@ class Scheduler {
   /// monitor. Called by the thread that runs the code.
   virtual void user_code_begin(Run* run, void* stage) = 0;
   virtual void user_code_end() = 0;
+  /// Set when the user's code of the calling thread has run for far longer than
+  /// a block should, cleared by user_code_begin(); null when nobody looks.
+  virtual const std::atomic<bool>* overdue() { return nullptr; }
 };
 
 /// The process-wide executor.

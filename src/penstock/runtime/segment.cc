@@ -114,6 +114,7 @@ std::string SegmentPipe::label() const {
 }
 
 bool SegmentPipe::no_more() const {
+  if (!given_back_.empty()) return false;
   return from_index ? next_index >= end_index : input->exhausted();
 }
 
@@ -152,8 +153,11 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     const Scripted& last = script_.back();
     allowed = std::max(allowed, last.ordinal + last.rows - ordinal_);
   }
-  const bool starved =
-      from_index ? next_index >= end_index : input->out.ready_rows() == 0;
+  // Rows that were given back have been claimed before: nothing else bounds them.
+  const bool resume = !given_back_.empty();
+  if (resume) allowed = std::max<std::int64_t>(allowed, 1);
+  const bool starved = !resume && (from_index ? next_index >= end_index
+                                              : input->out.ready_rows() == 0);
 
   const bool nothing_coming = active == 0 && out.ready_rows() == 0;
   if (starved && !script_.empty() && no_more()) abandon_script();
@@ -197,7 +201,11 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       work.reservation =
           Charge(&run_.account(),
                  static_cast<std::int64_t>(static_cast<double>(rows) * per_row));
-      if (!claim_input(rows, work)) return find(demand, kind, work);
+      if (resume) {
+        claim_given_back(rows, work);
+      } else if (!claim_input(rows, work)) {
+        return find(demand, kind, work);
+      }
       work.sample =
           claims_++ % kSampleEvery == 0 ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
@@ -281,6 +289,33 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   return true;
 }
 
+// Only where one row in is one row out can the place of the rest be named.
+bool SegmentPipe::may_give_back(const Work& work, std::size_t link) const {
+  return ordered && granularity == 1 && work.batch_memory.empty() &&
+         std::all_of(links.begin() + static_cast<std::ptrdiff_t>(link),
+                     links.end(),
+                     [](const Link& l) { return l.traits.one_to_one; });
+}
+
+void SegmentPipe::claim_given_back(std::int64_t rows, Work& work) {
+  GivenBack& first = given_back_.front();
+  const std::int64_t all = first.rest.rows.size();
+  const std::int64_t n = std::min(rows, all);
+  work.slot = first.slot;
+  work.resumed = first.rest;
+  work.input_rows = work.expected_rows = n;
+  if (n == all) {
+    given_back_.pop_front();
+    return;
+  }
+  work.resumed->rows = first.rest.rows.slice(0, n);
+  out.shorten(work.slot, n);
+  first.slot = out.append_after(work.slot, all - n);
+  first.rest.rows = first.rest.rows.slice(n, all);
+  first.rest.mark = first.rest.mark.after(n);
+  first.rest.tag += n;
+}
+
 // The batches that the claimed rows fall into; the first claim of a batch
 // allocates it, so that each worker writes its results where they will stay.
 void SegmentPipe::claim_batch_memory(Work& work) {
@@ -359,6 +394,7 @@ Mark SegmentPipe::behind_filters(Mark mark) const {
 }
 
 Mark SegmentPipe::output_mark(const Work& work) const {
+  if (work.resumed) return work.resumed->mark;
   // Given when the place in the order is known.
   if (!ordered) return {};
   return behind_filters(input_mark(work));
@@ -454,20 +490,24 @@ void SegmentPipe::run(Work& work) {
     if (stage != nullptr) work.done.emplace_back(stage, counters);
     counters = {};
   };
-  if (chain && chain->user_code) {
-    scheduler.user_code_begin(&run_, chain->base_stage);
-  }
-  auto read = materialize(work);
-  if (chain && chain->user_code) scheduler.user_code_end();
-  file_counters(chain ? chain->base_stage : nullptr);
   Block block;
-  if (read.ok()) {
-    block = *std::move(read);
+  if (work.resumed) {
+    block = std::move(work.resumed->rows);
   } else {
-    auto error = std::make_shared<ElementError>();
-    error->status = read.status();
-    if (chain) error->stage = chain->base_stage->label;
-    block = error_block(work.input_rows, {}, error);
+    if (chain && chain->user_code) {
+      scheduler.user_code_begin(&run_, chain->base_stage);
+    }
+    auto read = materialize(work);
+    if (chain && chain->user_code) scheduler.user_code_end();
+    file_counters(chain ? chain->base_stage : nullptr);
+    if (read.ok()) {
+      block = *std::move(read);
+    } else {
+      auto error = std::make_shared<ElementError>();
+      error->status = read.status();
+      if (chain) error->stage = chain->base_stage->label;
+      block = error_block(work.input_rows, {}, error);
+    }
   }
 
   CallContext context;
@@ -476,7 +516,9 @@ void SegmentPipe::run(Work& work) {
   context.path = path;
   context.account = &run_.account();
   context.replaced = &work.quarantined;
-  context.tag = work.from_index ? work.indices.begin : work.input.tag;
+  context.tag = work.resumed      ? work.resumed->tag
+                : work.from_index ? work.indices.begin
+                                  : work.input.tag;
   std::int64_t mark_ns = work.started;
   const auto mark = [&] {
     const std::int64_t t = clock.now();
@@ -488,8 +530,19 @@ void SegmentPipe::run(Work& work) {
   if (work.sample) work.stage_bytes.push_back(block.byte_size());
   if (marks) mark();
   BatchSink sink(work, work.row_spec, work.row_bytes);
-  for (const Link& link : links) {
-    const bool last = &link == &links.back();
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Link& link = links[i];
+    const bool last = i + 1 == links.size();
+    if (work.resumed && i < work.resumed->link) {
+      work.rows_out.push_back(0);
+      if (work.sample) work.stage_bytes.push_back(0);
+      if (marks) mark();
+      continue;
+    }
+    context.overdue_flag =
+        link.traits.may_stop && !work.left && may_give_back(work, i)
+            ? scheduler.overdue()
+            : nullptr;
     context.sink = last && !work.batch_memory.empty() ? &sink : nullptr;
     context.stage = &link.stage->info;
     context.stage_salt = link.stage->salt;
@@ -500,6 +553,10 @@ void SegmentPipe::run(Work& work) {
     if (!status.ok()) {
       auto error = context.error(std::move(status), block.origins().at(0));
       block = error_block(block.size(), block.origins(), error);
+    }
+    if (context.left) {
+      work.left = Work::Rest{*std::exchange(context.left, std::nullopt), i, {},
+                             context.tag + block.size(), {}};
     }
     work.rows_out.push_back(block.size());
     file_counters(link.stage);
@@ -522,8 +579,14 @@ void SegmentPipe::run(Work& work) {
     work.output.add(Rows(BlockRef(make_ref<SharedBlock>(
         std::move(block), std::move(work.reservation)))));
   }
+  if (work.left) {
+    work.left->mark = work.output.mark.after(work.output.size);
+    work.left->keep = work.resumed ? std::move(work.resumed->keep)
+                                   : std::move(work.input.parts);
+  }
   // Inputs are let go before the result is filed: their bytes are free then.
   work.input.parts.clear();
+  if (work.resumed) work.resumed->keep.clear();
   work.batch_memory.clear();
   work.finished = clock.now();
   work.lock_wait_ns = LockWait::total_ns() - lock_start;
@@ -532,14 +595,16 @@ void SegmentPipe::run(Work& work) {
 
 void SegmentPipe::learn(const Work& work) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(
-      1, work.input_rows));
+      1, work.input_rows - (work.left ? work.left->rows.size() : 0)));
   double ns = static_cast<double>(work.finished - work.started -
                                   work.lock_wait_ns) /
               rows;
-  // A block during which the thread lost its core says little.
-  if (ns_per_row_ > 0) ns = std::min(ns, 4 * ns_per_row_);
+  // A block during which the thread lost its core says little; one that was
+  // given back says that the rows are not what they were.
+  const bool anew = ns_per_row_ == 0 || work.left;
+  if (!anew) ns = std::min(ns, 4 * ns_per_row_);
   const double bytes = static_cast<double>(work.bytes) / rows;
-  const double weight = ns_per_row_ == 0 ? 1.0 : 0.25;
+  const double weight = anew ? 1.0 : 0.25;
   ns_per_row_ += weight * (ns - ns_per_row_);
   bytes_per_row_ += weight * (bytes - bytes_per_row_);
   const double scale = std::max(1.0, work.block_ns / kTargetNs);
@@ -563,7 +628,7 @@ void SegmentPipe::complete(Work& work) {
   }
   const std::int64_t elapsed = work.finished - work.started;
   unshared_ns_ += elapsed;
-  if (chain && chain->base_stage != nullptr) {
+  if (chain && chain->base_stage != nullptr && !work.resumed) {
     StageStats& stats = chain->base_stage->stats;
     stats.elements += work.input_rows;
     ++stats.blocks;
@@ -586,7 +651,7 @@ void SegmentPipe::complete(Work& work) {
   }
   if (work.sample && elapsed > 0) {
     for (std::size_t i = 0; i < work.stage_bytes.size(); ++i) {
-      if (i == 0 && !chain) continue;
+      if (i == 0 && (!chain || work.resumed)) continue;
       StageStats& stats =
           i == 0 ? chain->base_stage->stats : links[i - 1].stage->stats;
       stats.sampled_rows += i == 0 ? work.input_rows : work.rows_out[i - 1];
@@ -606,6 +671,12 @@ void SegmentPipe::complete(Work& work) {
     links.back().stage->stats.errors += work.errors;
   } else if (chain) {
     chain->base_stage->stats.bytes += work.bytes;
+  }
+  if (work.left) {
+    out.shorten(work.slot, work.output.size);
+    const SlotRef rest =
+        out.append_after(work.slot, work.left->rows.size());
+    given_back_.push_front({rest, *std::move(work.left)});
   }
   // Until an order that is being repeated is through, nothing may overtake.
   const bool overtake = !ordered && scripted_pending_ == 0;

@@ -26,6 +26,7 @@ void Simulation::remove(Run* run) {
 void Simulation::user_code_begin(Run* run, void* stage) {
   last_run_ = run;
   last_stage_ = static_cast<Stage*>(stage);
+  overdue_ = random_.uniform() < options_.overdue;
 }
 
 bool Simulation::wait(Run* run, const std::function<bool()>& done,

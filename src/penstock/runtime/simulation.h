@@ -29,6 +29,8 @@ struct SimulationOptions {
   double blocking = 0.01;
   /// Chance per claim that its result is held back for very long.
   double straggler = 0.05;
+  /// Chance per call of user code that its block is to be given back.
+  double overdue = 0.05;
   /// Cancels all iterators at this step; -1 never does.
   std::int64_t cancel_at = -1;
 };
@@ -49,6 +51,7 @@ class Simulation final : public Scheduler {
   void wake_waiters(Run*) override {}
   void user_code_begin(Run* run, void* stage) override;
   void user_code_end() override {}
+  const std::atomic<bool>* overdue() override { return &overdue_; }
 
   /// Nobody could make progress although a consumer waited: a bug.
   bool stuck() const { return stuck_; }
@@ -88,6 +91,7 @@ class Simulation final : public Scheduler {
   std::int64_t steps_ = 0;
   std::uint64_t trace_ = 0;
   bool stuck_ = false;
+  std::atomic<bool> overdue_{false};
 };
 
 }  // namespace penstock

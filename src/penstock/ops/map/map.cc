@@ -50,6 +50,7 @@ class Map final : public TransformOp,
     TransformTraits traits;
     traits.one_to_one = true;
     traits.user_code = fn_->user_code();
+    traits.may_stop = traits.user_code;
     traits.max_parallel = cap_;
     traits.deterministic = options_.deterministic;
     return traits;
@@ -57,6 +58,9 @@ class Map final : public TransformOp,
   Status apply(Block& block, CallContext& context) const override {
     Block out;
     PS_RETURN_IF_ERROR(fn_->apply(block, context, out));
+    if (out.size() < block.size()) {
+      context.left = block.slice(out.size(), block.size());
+    }
     block = std::move(out);
     return replaces_errors()
                ? replace_errors(block, options_.on_error.value,

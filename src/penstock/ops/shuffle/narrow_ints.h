@@ -28,8 +28,10 @@ class NarrowInts {
       wide_[i] = value;
     }
   }
-  void push_back(std::int64_t value) {
+  /// `expected`: how many there will be; room for them is taken at once.
+  void push_back(std::int64_t value, std::int64_t expected = 0) {
     if (!wide() && fit(value)) {
+      if (narrow_.empty()) reserve(expected);
       narrow_.push_back(static_cast<std::uint32_t>(value - base_));
     } else {
       wide_.push_back(value);
@@ -49,6 +51,12 @@ class NarrowInts {
     } else {
       narrow_.resize(size);
     }
+  }
+  /// Room for many, so that a vector that grows does not leave its former places
+  /// behind. Memory that is not written costs nothing.
+  void reserve(std::int64_t size) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    if (!wide()) narrow_.reserve(static_cast<std::size_t>(std::min(size, kMost)));
   }
   void clear() { *this = NarrowInts(); }
 

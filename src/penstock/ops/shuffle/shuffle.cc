@@ -34,6 +34,7 @@ std::uint64_t order_key(std::optional<std::uint64_t> seed, bool reshuffle,
 namespace {
 
 constexpr std::int64_t kMaxAge = 4;  // windows
+constexpr std::uint64_t kMaxEncodedAge = std::uint64_t{1} << 62;
 
 class WindowState final : public SequencerState {
  public:
@@ -68,6 +69,7 @@ class WindowShuffle final : public Sequencer {
   StatusOr<std::unique_ptr<SequencerState>> make_state(
       const SequencerContext& context) const override {
     auto state = std::make_unique<WindowState>();
+    state->window.expect(size());
     state->key = order_key(options_.seed, options_.reshuffle_each_iteration,
                            context.epoch, context.stage_salt, context.path);
     return state;
@@ -87,7 +89,7 @@ class WindowShuffle final : public Sequencer {
       const Rows rows = in.take(0, size() - state.window.size());
       for (std::int64_t i = 0; i < rows.size(); ++i) {
         state.window.put(state.window.size(), rows, i);
-        state.numbers.push_back(state.absorbed++);
+        state.numbers.push_back(state.absorbed++, size());
         if (state.absorbed % size() == 0) find_elders(state);
       }
       state.reading = state.absorbed;
@@ -151,9 +153,14 @@ class WindowShuffle final : public Sequencer {
     }
     own.i64(from);
     own.u64(held);
-    for (std::size_t i = 0; i < held; ++i) {
-      own.u64(static_cast<std::uint64_t>(state.numbers[i] - from));
-    }
+    // By their age: most entries are young, and so short.
+    const auto age = [&](std::size_t i) {
+      return static_cast<std::uint64_t>(state.absorbed - state.numbers[i]);
+    };
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < held; ++i) bytes += Encoder::u64_size(age(i));
+    own.reserve(bytes);
+    for (std::size_t i = 0; i < held; ++i) own.u64(age(i));
   }
 
   Status restore(SequencerState& s, Decoder& own) const override {
@@ -169,7 +176,10 @@ class WindowShuffle final : public Sequencer {
     }
     const std::int64_t from = state.reading;
     for (std::size_t slot = 0; slot < held; ++slot) {
-      const auto number = static_cast<std::int64_t>(own.u64()) + from;
+      const std::uint64_t age = own.u64();
+      const std::int64_t number =
+          state.absorbed - static_cast<std::int64_t>(
+                               std::min<std::uint64_t>(age, kMaxEncodedAge));
       if (!own.ok() || number < from || number >= state.absorbed) {
         own.fail();
         return absl::OkStatus();

@@ -11,9 +11,17 @@ constexpr std::size_t kMaxColumnWidth = 256;
 // A view may not keep more than this many times its own size alive.
 constexpr std::int64_t kMaxPinRatio = 4;
 
+// Room taken in advance, per leaf.
+constexpr std::size_t kMaxExpectedBytes = std::size_t{256} << 20;
+
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
+
+std::size_t Window::expected_room(std::size_t width) const {
+  return std::min(at(expected_), kMaxExpectedBytes / std::max(width, at(1))) *
+         width;
+}
 
 bool Window::fits_columns(const Block& block) const {
   if (block.structure() == nullptr || block.mixed()) return false;
@@ -60,10 +68,17 @@ void Window::put(std::int64_t slot, const Rows& rows, std::int64_t row) {
     start(rows);
     slots_ = reserved_;
     const std::size_t n = at(reserved_);
-    if (form_ == Form::kPositions) positions_.resize(n);
+    if (form_ == Form::kPositions) {
+      positions_.reserve(expected_room(8) / 8);
+      positions_.resize(n);
+    }
     if (form_ == Form::kHandles) handles_.resize(n);
     if (form_ == Form::kColumns) {
-      for (Leaf& leaf : leaves_) leaf.values.resize(n * leaf.width);
+      for (Leaf& leaf : leaves_) {
+        leaf.values.reserve(expected_room(leaf.width));
+        leaf.values.resize(n * leaf.width);
+      }
+      ordinals_.reserve(expected_);
       ordinals_.resize(n);
       path_ = rows.block().origins().at(rows.at(row)).path;
     }

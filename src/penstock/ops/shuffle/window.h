@@ -16,6 +16,8 @@ namespace penstock::ops {
 /// of small fixed-size values, or handles.
 class Window {
  public:
+  /// So many slots there will be. Only at the start.
+  void expect(std::int64_t slots) { expected_ = slots; }
   /// Makes `slots` empty slots, to be filled in any order. Only at the start.
   void reserve(std::int64_t slots) { reserved_ = slots; }
   /// Puts row `row` of `rows` into `slot`, which is new or was let out.
@@ -46,6 +48,8 @@ class Window {
 
   bool fits_columns(const Block& block) const;
   void start(const Rows& rows);
+  /// Bytes for all slots of `width` bytes, within reason.
+  std::size_t expected_room(std::size_t width) const;
   void to_handles();
   void put_handle(std::int64_t slot, const Block& block, std::int64_t row);
   Origin origin_of(std::int64_t slot) const;
@@ -55,6 +59,7 @@ class Window {
   Form form_ = Form::kEmpty;
   std::int64_t slots_ = 0;
   std::int64_t reserved_ = 0;
+  std::int64_t expected_ = 0;
   std::vector<std::int64_t> positions_;
   std::vector<std::int64_t> positions_out_;
 
