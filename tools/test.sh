@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 case ${1:-ci} in
   ci)
     seeds=2000 sanitized_seeds=100 timeout=900
-    default_stages="release python pythons tsan"  # asan too would pass 25 minutes
+    default_stages="release python pythons tsan asan"
     tsan_labels="runtime contract"
     asan_labels="runtime core fuzz" ;;
   soak)
