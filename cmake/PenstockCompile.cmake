@@ -71,10 +71,28 @@ function(penstock_precompile target)
   target_precompile_headers(${target} ${ARGN})
 endfunction()
 
-# A test file is mostly headers: a dozen of them cost little more than one. The
-# names in their anonymous namespaces must differ. The presets dev and clang do
-# without, so a file that leans on its neighbours is found there.
+# A test file is mostly headers: a dozen of them cost little more than one. Files
+# of one folder are put together, by a hash of their names: what a file is
+# compiled with changes only when one joins or leaves its group. The names in
+# their anonymous namespaces must differ. The presets dev and clang do without,
+# so a file that leans on its neighbours is found there.
 function(penstock_unity target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "([^/]+)/ops/([^/]+)")
+      set(groups 8)
+    elseif(source MATCHES "([^/]+)/([^/]+)$")
+      set(groups 2)
+    else()
+      continue()
+    endif()
+    set(folder ${CMAKE_MATCH_1})
+    string(MD5 hash ${CMAKE_MATCH_2})
+    string(SUBSTRING ${hash} 0 2 hash)
+    math(EXPR group "0x${hash} % ${groups}")
+    set_source_files_properties(${source} PROPERTIES
+      UNITY_GROUP ${folder}_${groups}_${group})
+  endforeach()
   set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+    UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -33,7 +33,7 @@ jobs=${JOBS:-$(nproc)}
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tools/tsan.supp}
 
 # stage PRESET SEEDS [LABEL...]: build and run the tests with these labels, or
 # all. A failure stays in the results, so that one run reports on every stage.

@@ -33,6 +33,7 @@ for version in "${versions[@]}"; do
   echo "$version" >>build/pythons/results/versions.txt
   printf '\n== python %s\n' "$version"
   build=build/pythons/$version
+  cmake=build/python-$version  # as deep as build/release, or ccache finds nothing
   venv=$build/venv
   if ! cmp -s tools/requirements-python.txt "$venv/.created"; then
     "$python" -m venv --clear "$venv"
@@ -42,11 +43,12 @@ for version in "${versions[@]}"; do
   fi
   # The library is the one of the release build, by ccache; the module need not
   # be fast.
-  cmake -S . -B "$build/cmake" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  mkdir -p "$build"
+  cmake -S . -B "$cmake" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DPENSTOCK_PYTHON=ON -DPENSTOCK_TESTS=OFF -DPENSTOCK_MODULE_OPTIONS=-O0 \
     "-DPython_EXECUTABLE=$PWD/$venv/bin/python" >"$build/configure.log" 2>&1 ||
     { cat "$build/configure.log"; continue; }
-  cmake --build "$build/cmake" -j "$jobs" --target _penstock || continue
+  cmake --build "$cmake" -j "$jobs" --target _penstock || continue
   PYTHONPATH=$PWD/python "$venv/bin/python" -m pytest -q -p no:cacheprovider \
     --junitxml="build/pythons/results/pytest-$version.xml" "${tests[@]}" || true
 done

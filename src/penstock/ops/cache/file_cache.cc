@@ -198,9 +198,9 @@ class FileStore final : public CacheStore {
 };
 
 // Reads what a replaying pass emitted positions of, and numbers elements.
-class Load final : public Transform {
+class LoadCached final : public Transform {
  public:
-  explicit Load(std::shared_ptr<FileStore> store) : store_(std::move(store)) {}
+  explicit LoadCached(std::shared_ptr<FileStore> store) : store_(std::move(store)) {}
   TransformTraits traits() const override {
     TransformTraits traits;
     traits.one_to_one = true;
@@ -244,7 +244,7 @@ class FileCache final : public Operator, public IndexedOp {
   void add_to(Fingerprint& fp) const override { fp.add("file"); }
   std::vector<Part> lower() const override {
     return {{.sequencer = make_cache_pass(store_)},
-            {.transform = std::make_shared<Load>(store_)}};
+            {.transform = std::make_shared<LoadCached>(store_)}};
   }
   const IndexedOp* indexed() const override { return this; }
   Status read(const IndexRun& run, IndexInputs& in, CallContext& context,

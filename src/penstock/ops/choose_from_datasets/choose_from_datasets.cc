@@ -11,7 +11,7 @@ namespace penstock::ops {
 namespace {
 
 // Pieces in one item: the stage behind takes them one by one.
-constexpr int kMaxParts = 64;
+constexpr int kMaxChosenParts = 64;
 
 struct Choices final : SequencerState {};
 
@@ -68,7 +68,7 @@ class Choose final : public SequencerOp {
   StatusOr<Step> step(SequencerState&, Inputs& in,
                       Outputs& out) const override {
     std::int64_t room = out.room();
-    for (int parts = 0; room > 0 && parts < kMaxParts;) {
+    for (int parts = 0; room > 0 && parts < kMaxChosenParts;) {
       if (in.available(0) == 0) {
         return in.ended(0) ? Step::end() : Step::need(0, room);
       }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kInferenceBytes = 64 * 1024;
 
-std::string identity_of(const CsvOptions& options) {
+std::string csv_identity(const CsvOptions& options) {
   std::string text = absl::StrCat(
       options.header, options.format.quotes, std::string(1, options.format.delimiter),
       options.format.na_value, ",", options.max_record_bytes, ",",
@@ -77,7 +77,7 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
   format->fs = &fs;
-  format->identity = identity_of(options);
+  format->identity = csv_identity(options);
   RecordParts parts;
   parts.spec = parser->spec();
   parts.arguments = absl::StrCat("(files, ", parser->columns().size(),

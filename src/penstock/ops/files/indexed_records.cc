@@ -18,7 +18,7 @@ namespace penstock::ops {
 namespace {
 
 // Read, then checked while it is in the cache.
-constexpr std::int64_t kReadBytes = 256 * 1024;
+constexpr std::int64_t kRecordReadBytes = 256 * 1024;
 // The system copies into memory that is in the first two caches a third slower
 // than into what was just pushed out of them, so blocks are longer than those.
 constexpr double kBlockNs = 250'000;
@@ -183,7 +183,7 @@ class IndexedRecords final : public IndexedSourceOp {
     while (k < piece.whole) {
       const std::int64_t want = std::min(
           piece.bytes,
-          std::max(have + kReadBytes, offsets[k + 1] - offsets[0]));
+          std::max(have + kRecordReadBytes, offsets[k + 1] - offsets[0]));
       Status status;
       if (context.cancelled()) {
         status = absl::CancelledError("cancelled");

@@ -11,7 +11,7 @@
 namespace penstock::ops {
 namespace {
 
-Status check(const FixedLengthOptions& options) {
+Status check_fixed_length(const FixedLengthOptions& options) {
   if (options.record_bytes < 1) {
     return invalid_argument(
         "fixed_length_records: record_bytes must be >= 1, got ",
@@ -30,15 +30,15 @@ Status check(const FixedLengthOptions& options) {
   return absl::OkStatus();
 }
 
-std::string identity_of(const FixedLengthOptions& options) {
+std::string fixed_length_identity(const FixedLengthOptions& options) {
   return absl::StrCat(options.record_bytes, ",", options.header_bytes, ",",
                       options.footer_bytes, ",",
                       to_absl(compression_name(options.compression)));
 }
 
-class Layout final : public RecordLayout {
+class FixedLengthLayout final : public RecordLayout {
  public:
-  Layout(const FixedLengthOptions& options, std::int64_t size)
+  FixedLengthLayout(const FixedLengthOptions& options, std::int64_t size)
       : record_(options.record_bytes), header_(options.header_bytes) {
     const std::int64_t body = size - header_ - options.footer_bytes;
     if (body < 0) {
@@ -87,14 +87,14 @@ class Layout final : public RecordLayout {
 
 StatusOr<std::shared_ptr<const Operator>> make_fixed_length_records(
     const FixedLengthOptions& options, FileSystem& fs) {
-  PS_RETURN_IF_ERROR(check(options));
+  PS_RETURN_IF_ERROR(check_fixed_length(options));
   auto format = std::make_shared<RecordFormat>();
   format->op = "fixed_length_records";
   format->splitter = std::make_shared<FixedSplitter>(
       options.record_bytes, options.header_bytes, options.footer_bytes);
   format->compression = options.compression;
   format->fs = &fs;
-  format->identity = identity_of(options);
+  format->identity = fixed_length_identity(options);
   RecordParts parts;
   parts.arguments = absl::StrCat("(files, ", options.record_bytes, ")");
   return make_record_files(std::move(format), std::move(parts),
@@ -104,19 +104,19 @@ StatusOr<std::shared_ptr<const Operator>> make_fixed_length_records(
 StatusOr<std::shared_ptr<const Operator>> make_indexed_fixed_length_records(
     const std::vector<std::string>& files, const FixedLengthOptions& options,
     FileSystem& fs) {
-  PS_RETURN_IF_ERROR(check(options));
+  PS_RETURN_IF_ERROR(check_fixed_length(options));
   std::vector<IndexedFile> indexed;
   for (const std::string& path : files) {
     const auto info = fs.info(path);
     if (!info.ok()) return annotate(info.status(), "fixed_length_records: ");
-    indexed.push_back({path, std::make_shared<Layout>(options, info->size)});
+    indexed.push_back({path, std::make_shared<FixedLengthLayout>(options, info->size)});
   }
   return make_indexed_records(
       std::move(indexed),
       {"fixed_length_records",
        absl::StrCat("fixed_length_records(", files.size(), " files, ",
                     options.record_bytes, "), by index"),
-       identity_of(options) + ",index", &fs});
+       fixed_length_identity(options) + ",index", &fs});
 }
 
 }  // namespace penstock::ops

@@ -68,7 +68,7 @@ StatusOr<Element> map_arrays(const std::string& path) {
   return Element::dict(std::move(items));
 }
 
-Spec row_spec(const Element& arrays) {
+Spec npy_row_spec(const Element& arrays) {
   Spec spec = Spec::of(arrays);
   for (LeafSpec& leaf : spec.leaves()) leaf.shape = leaf.shape.without_first();
   return spec;
@@ -146,7 +146,7 @@ StatusOr<std::shared_ptr<const Operator>> make_npy(
     if (!mapped.ok()) {
       return annotate(mapped.status(), absl::StrCat("npy: '", path, "': "));
     }
-    const Spec own = row_spec(*mapped);
+    const Spec own = npy_row_spec(*mapped);
     if (arrays.empty()) {
       spec = own;
     } else if (!(spec == own)) {

@@ -11,7 +11,7 @@
 namespace penstock::ops {
 namespace {
 
-std::string identity_of(const std::vector<Feature>& features) {
+std::string features_identity(const std::vector<Feature>& features) {
   std::string text;
   for (const Feature& f : features) {
     absl::StrAppend(&text, f.name, "\n", f.key, "\n", static_cast<int>(f.kind),
@@ -91,7 +91,7 @@ class ParseExample final : public TransformOp {
     return in[0];
   }
   void add_to(Fingerprint& fp) const override {
-    fp.add(identity_of(parser_->features()));
+    fp.add(features_identity(parser_->features()));
   }
   TransformTraits traits() const override {
     TransformTraits traits;
@@ -218,7 +218,7 @@ StatusOr<std::shared_ptr<const Operator>> make_parse_sequence_example(
   std::string names =
       absl::StrCat(names_of(context), "; ", names_of(sequences));
   std::string identity =
-      absl::StrCat(identity_of(context), ";", identity_of(sequences));
+      absl::StrCat(features_identity(context), ";", features_identity(sequences));
   auto parser =
       SequenceExampleParser::make(std::move(context), std::move(sequences));
   if (!parser.ok()) {

@@ -46,7 +46,7 @@ struct Sizes {
 };
 
 /// Rows of one batch that have not gone out yet.
-struct Piece {
+struct BatchPiece {
   Block rows;
   std::int64_t begin = 0;
   std::int64_t bytes = 0;
@@ -56,7 +56,7 @@ struct Piece {
 
 struct RebatchState final : SequencerState {
   std::string stage;
-  std::deque<Piece> pieces;
+  std::deque<BatchPiece> pieces;
   std::int64_t held = 0;    // rows
   std::int64_t passed = 0;  // rows
   std::int64_t skip = 0;    // after a restore: rows of the first batch
@@ -80,7 +80,7 @@ class Recut final : public Sequencer {
   }
   std::int64_t held_bytes(const SequencerState& s) const override {
     std::int64_t bytes = 0;
-    for (const Piece& piece : s.as<RebatchState>().pieces) {
+    for (const BatchPiece& piece : s.as<RebatchState>().pieces) {
       bytes += piece.bytes;
     }
     return bytes;
@@ -121,7 +121,7 @@ class Recut final : public Sequencer {
 
  private:
   Status take(RebatchState& state, Inputs& in) const {
-    Piece piece;
+    BatchPiece piece;
     piece.mark = in.mark(0);
     const Rows taken = in.take(0, 1);
     const std::int64_t row = taken.at(0);
@@ -162,7 +162,7 @@ class Recut final : public Sequencer {
     state.passed += rows;
     state.held -= rows;
     while (rows > 0) {
-      Piece& piece = state.pieces.front();
+      BatchPiece& piece = state.pieces.front();
       const std::int64_t n = std::min(rows, piece.left());
       const bool all = n == piece.rows.size();
       out.emit_block(all ? std::move(piece.rows)

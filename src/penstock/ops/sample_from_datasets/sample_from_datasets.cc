@@ -15,7 +15,7 @@ namespace penstock::ops {
 namespace {
 
 // Pieces in one item: the stage behind takes them one by one.
-constexpr int kMaxParts = 64;
+constexpr int kMaxSampledParts = 64;
 
 struct Draws final : SequencerState {
   std::uint64_t key = 0;
@@ -90,7 +90,7 @@ class Sample final : public SequencerOp {
                       Outputs& out) const override {
     auto& state = s.as<Draws>();
     std::int64_t room = out.room();
-    for (int parts = 0; room > 0 && parts < kMaxParts;) {
+    for (int parts = 0; room > 0 && parts < kMaxSampledParts;) {
       const int input = draw(state);
       if (input < 0) return Step::end();
       if (in.available(input) > 0) {

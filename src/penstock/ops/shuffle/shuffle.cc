@@ -36,7 +36,7 @@ namespace {
 constexpr std::int64_t kMaxAge = 4;  // windows
 constexpr std::uint64_t kMaxEncodedAge = std::uint64_t{1} << 62;
 
-class WindowState final : public SequencerState {
+class ShuffleState final : public SequencerState {
  public:
   std::uint64_t key = 0;
   std::int64_t absorbed = 0;  // elements that came in
@@ -68,20 +68,20 @@ class WindowShuffle final : public Sequencer {
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
       const SequencerContext& context) const override {
-    auto state = std::make_unique<WindowState>();
+    auto state = std::make_unique<ShuffleState>();
     state->window.expect(size());
     state->key = order_key(options_.seed, options_.reshuffle_each_iteration,
                            context.epoch, context.stage_salt, context.path);
     return state;
   }
   std::int64_t held_bytes(const SequencerState& s) const override {
-    const auto& state = s.as<WindowState>();
+    const auto& state = s.as<ShuffleState>();
     return state.window.bytes() + state.numbers.bytes();
   }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
-    auto& state = s.as<WindowState>();
+    auto& state = s.as<ShuffleState>();
     if (state.reading < state.absorbed) return read_again(state, in);
     // Fill.
     while (state.window.size() < size() && in.available(0) > 0) {
@@ -131,7 +131,7 @@ class WindowShuffle final : public Sequencer {
   }
 
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
-    const auto& state = s.as<WindowState>();
+    const auto& state = s.as<ShuffleState>();
     Encoder& own = writer.own;
     own.i64(state.absorbed);
     own.i64(state.emitted);
@@ -164,7 +164,7 @@ class WindowShuffle final : public Sequencer {
   }
 
   Status restore(SequencerState& s, Decoder& own) const override {
-    auto& state = s.as<WindowState>();
+    auto& state = s.as<ShuffleState>();
     state.absorbed = own.i64();
     state.emitted = own.i64();
     state.reading = own.i64();
@@ -199,7 +199,7 @@ class WindowShuffle final : public Sequencer {
  private:
   std::int64_t size() const { return options_.buffer_size; }
 
-  std::int64_t pick(WindowState& state) const {
+  std::int64_t pick(ShuffleState& state) const {
     // Entries that have come of age go first.
     const std::int64_t due = state.absorbed - kMaxAge * size();
     while (state.next_elder < state.elders.size() &&
@@ -225,7 +225,7 @@ class WindowShuffle final : public Sequencer {
 
   /// Once per window of input: the entries that will come of age before the
   /// next time.
-  void find_elders(WindowState& state) const {
+  void find_elders(ShuffleState& state) const {
     state.elders.clear();
     state.next_elder = 0;
     const std::int64_t now = state.absorbed - state.absorbed % size();
@@ -238,7 +238,7 @@ class WindowShuffle final : public Sequencer {
     std::sort(state.elders.begin(), state.elders.end());
   }
 
-  void note_mark(WindowState& state, Inputs& in) const {
+  void note_mark(ShuffleState& state, Inputs& in) const {
     auto& marks = state.marks;
     // A mark every 1/16 window is enough; marks older than any entry go.
     const std::int64_t spacing = std::max<std::int64_t>(1, size() / 16);
@@ -249,7 +249,7 @@ class WindowShuffle final : public Sequencer {
   }
 
   /// Reads the held elements again after a restore.
-  StatusOr<Step> read_again(WindowState& state, Inputs& in) const {
+  StatusOr<Step> read_again(ShuffleState& state, Inputs& in) const {
     if (in.available(0) == 0) {
       if (in.ended(0)) {
         return absl::DataLossError(

@@ -23,9 +23,9 @@ bool looks_like_zlib(std::string_view bytes) {
          !tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes)).ok();
 }
 
-class Layout final : public RecordLayout {
+class TFRecordLayout final : public RecordLayout {
  public:
-  Layout(tfrecord::Index index, bool verify)
+  TFRecordLayout(tfrecord::Index index, bool verify)
       : index_(std::move(index)), verify_(verify) {}
 
   std::int64_t size() const override {
@@ -77,7 +77,7 @@ class Layout final : public RecordLayout {
   const bool verify_;
 };
 
-Status check(const TFRecordOptions& options) {
+Status check_tfrecord(const TFRecordOptions& options) {
   if (options.max_record_bytes < 1) {
     return invalid_argument("tfrecord: max_record_bytes must be >= 1, got ",
                             options.max_record_bytes);
@@ -104,7 +104,7 @@ StatusOr<bool> is_compressed(FileSystem& fs, const std::string& path) {
          Compression::kNone;
 }
 
-std::string identity_of(const TFRecordOptions& options) {
+std::string tfrecord_identity(const TFRecordOptions& options) {
   return absl::StrCat(to_absl(compression_name(options.compression)), ",",
                       options.verify, ",", options.max_record_bytes);
 }
@@ -114,7 +114,7 @@ std::string identity_of(const TFRecordOptions& options) {
 StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
     const std::vector<std::string>& files, const TFRecordOptions& options,
     FileSystem& fs) {
-  PS_RETURN_IF_ERROR(check(options));
+  PS_RETURN_IF_ERROR(check_tfrecord(options));
   const std::shared_ptr<const Operator> none;
   const bool always = options.index == UseIndex::kAlways;
   if (options.index == UseIndex::kNever ||
@@ -137,7 +137,7 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
     auto index = load_index(fs, path, options.max_record_bytes);
     if (!index.ok()) return annotate(index.status(), "tfrecord: ");
     if (index->cut_short() && !always) return none;
-    indexed.push_back({path, std::make_shared<Layout>(*std::move(index),
+    indexed.push_back({path, std::make_shared<TFRecordLayout>(*std::move(index),
                                                       options.verify)});
   }
   const std::string describe =
@@ -147,12 +147,12 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
                    "), by index");
   return make_indexed_records(
       std::move(indexed),
-      {"tfrecord", describe, identity_of(options) + ",index", &fs});
+      {"tfrecord", describe, tfrecord_identity(options) + ",index", &fs});
 }
 
 StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
     const TFRecordOptions& options, FileSystem& fs) {
-  PS_RETURN_IF_ERROR(check(options));
+  PS_RETURN_IF_ERROR(check_tfrecord(options));
   if (options.index == UseIndex::kAlways) {
     return invalid_argument(
         "tfrecord: index needs names of files when the graph is built, got a "
@@ -165,7 +165,7 @@ StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
   format->zlib = looks_like_zlib;
   format->max_record_bytes = options.max_record_bytes;
   format->fs = &fs;
-  format->identity = identity_of(options);
+  format->identity = tfrecord_identity(options);
   RecordParts parts;
   if (options.compression != Compression::kNone) {
     parts.arguments =

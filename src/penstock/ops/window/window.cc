@@ -18,16 +18,16 @@
 namespace penstock::ops {
 namespace {
 
-struct Piece {
+struct WindowPiece {
   Rows rows;
   Mark mark;  // of the first row
 };
 
-struct WindowState final : SequencerState {
+struct WindowsState final : SequencerState {
   PathRef path;
   std::string stage;
   Spec spec;
-  std::deque<Piece> pieces;
+  std::deque<WindowPiece> pieces;
   std::int64_t held = 0;     // rows
   std::int64_t to_skip = 0;  // rows between two windows
   std::int64_t windows = 0;
@@ -78,7 +78,7 @@ class WindowOp final : public SequencerOp {
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
       const SequencerContext& context) const override {
-    auto state = std::make_unique<WindowState>();
+    auto state = std::make_unique<WindowsState>();
     state->path = context.path;
     state->stage = context.stage->to_string();
     state->spec = context.input_specs[0];
@@ -86,7 +86,7 @@ class WindowOp final : public SequencerOp {
   }
   std::int64_t held_bytes(const SequencerState& s) const override {
     std::int64_t bytes = 0;
-    for (const Piece& piece : s.as<WindowState>().pieces) {
+    for (const WindowPiece& piece : s.as<WindowsState>().pieces) {
       bytes += piece.rows.byte_size();
     }
     return bytes;
@@ -94,7 +94,7 @@ class WindowOp final : public SequencerOp {
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
-    auto& state = s.as<WindowState>();
+    auto& state = s.as<WindowsState>();
     while (state.to_skip > 0 && in.available(0) > 0) {
       state.to_skip -= in.take(0, state.to_skip).size();
     }
@@ -121,7 +121,7 @@ class WindowOp final : public SequencerOp {
     return Step::more();
   }
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
-    const auto& state = s.as<WindowState>();
+    const auto& state = s.as<WindowsState>();
     writer.own.i64(state.windows);
     writer.own.i64(state.to_skip);
     if (!state.pieces.empty()) {
@@ -129,7 +129,7 @@ class WindowOp final : public SequencerOp {
     }
   }
   Status restore(SequencerState& s, Decoder& own) const override {
-    auto& state = s.as<WindowState>();
+    auto& state = s.as<WindowsState>();
     state.windows = own.i64();
     state.to_skip = own.i64();
     if (state.windows < 0 || state.to_skip < 0) own.fail();
@@ -137,10 +137,10 @@ class WindowOp final : public SequencerOp {
   }
 
  private:
-  void shift(WindowState& state) const {
+  void shift(WindowsState& state) const {
     std::int64_t left = options_.shift;
     while (left > 0 && !state.pieces.empty()) {
-      Piece& piece = state.pieces.front();
+      WindowPiece& piece = state.pieces.front();
       const std::int64_t n = std::min(left, piece.rows.size());
       piece.rows = piece.rows.slice(n, piece.rows.size());
       piece.mark = piece.mark.after(n);
@@ -152,11 +152,11 @@ class WindowOp final : public SequencerOp {
   }
 
   /// The rows of the window at the front, every stride-th of those held.
-  StatusOr<std::vector<Block>> window_rows(const WindowState& state) const {
+  StatusOr<std::vector<Block>> window_rows(const WindowsState& state) const {
     std::vector<Block> blocks;
     std::int64_t next = 0;  // row of the window, counted from its first
     std::int64_t begin = 0;
-    for (const Piece& piece : state.pieces) {
+    for (const WindowPiece& piece : state.pieces) {
       const std::int64_t end =
           std::min(begin + piece.rows.size(), std::min(span_, state.held));
       if (options_.stride == 1) {
@@ -178,7 +178,7 @@ class WindowOp final : public SequencerOp {
     return blocks;
   }
 
-  StatusOr<Block> make_window_block(const WindowState& state) const {
+  StatusOr<Block> make_window_block(const WindowsState& state) const {
     const Origins origins(state.path, state.windows);
     PS_ASSIGN_OR_RETURN(std::vector<Block> blocks, window_rows(state));
     ErrorRef first;
