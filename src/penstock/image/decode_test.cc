@@ -285,9 +285,9 @@ TEST(DecodeWebp, RoundTripsLosslessly) {
 std::string bmp(std::int32_t height, std::int32_t width, std::uint32_t bits,
                 const std::string& palette, const std::string& pixels) {
   std::string out = "BM";
-  const auto put = [&](std::uint32_t v, int bytes) {
+  const auto put = [&](std::uint64_t v, int bytes) {
     for (int i = 0; i < bytes; ++i) {
-      out.push_back(static_cast<char>(v >> (8 * i)));
+      out.push_back(i < 8 ? static_cast<char>(v >> (8 * i)) : '\0');
     }
   };
   put(0, 8);
