@@ -260,20 +260,24 @@ class TypedFunction final : public Function {
   template <std::size_t... I>
   Status columnwise(const Block& in, CallContext& context, Block& out,
                     std::index_sequence<I...>) const {
-    // Long enough for vector instructions, short enough to stop in time.
-    constexpr std::int64_t kStrip = 4;
+    // Blocks grow so long over calls of a nanosecond, which want one plain loop.
+    constexpr std::int64_t kMaxStopping = 4096;
     const std::int64_t n = in.size();
+    const bool may_stop = context.overdue_flag != nullptr && n <= kMaxStopping;
     PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<R>(Shape{n}));
     R* const to = result.template mutable_as<R>().data();
     const auto from = std::make_tuple(
         in.column(I).tensor().template as<Arg<I>>().data()...);
     Block::Errors errors;
     std::int64_t i = 0;
-    while (i < n && !(i > 0 && context.overdue())) {
-      const std::int64_t end =
-          context.overdue_flag != nullptr ? std::min(n, i + kStrip) : n;
+    const auto stops = [&] { return may_stop && i > 0 && context.overdue(); };
+    while (i < n && !stops()) {
       try {
-        for (; i < end; ++i) to[i] = fn_(std::get<I>(from)[i]...);
+        if (may_stop) {
+          for (; i < n && !stops(); ++i) to[i] = fn_(std::get<I>(from)[i]...);
+        } else {
+          for (; i < n; ++i) to[i] = fn_(std::get<I>(from)[i]...);
+        }
       } catch (...) {
         errors.emplace_back(
             i, context.error(status_of_current_exception(), in.origins().at(i),

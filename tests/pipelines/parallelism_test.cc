@@ -168,13 +168,13 @@ TEST(Parallelism, TheRestOfABlockThatTakesTooLongIsGivenBack) {
   // Blocks have grown over cheap calls when the costly ones begin. Those fit
   // into one block; the two of them can only meet if it is shared.
   Calls calls;
-  const std::int64_t n = 20'020;
+  const std::int64_t n = 20'040;
   const auto all = [](std::int64_t) { return true; };
   std::atomic<bool> met{false};
   const auto work = [&](std::int64_t x) {
-    if (x < n - 20) return x;
+    if (x < n - 40) return x;
     calls.begin();
-    const auto until = steady_clock::now() + milliseconds(250);
+    const auto until = steady_clock::now() + milliseconds(100);
     while (!met && steady_clock::now() < until) {
       if (calls.running > 1) met = true;
       std::this_thread::yield();
