@@ -10,6 +10,7 @@
 // takes a leaf that is a nested dataset.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -260,24 +261,24 @@ class TypedFunction final : public Function {
   template <std::size_t... I>
   Status columnwise(const Block& in, CallContext& context, Block& out,
                     std::index_sequence<I...>) const {
-    // Blocks grow so long over calls of a nanosecond, which want one plain loop.
-    constexpr std::int64_t kMaxStopping = 4096;
+    // Blocks of costly calls do not grow to kManyRows: the flag is looked at
+    // after each call. Between the looks at cheap calls lies a plain loop.
+    constexpr std::int64_t kManyRows = 256;
     const std::int64_t n = in.size();
-    const bool may_stop = context.overdue_flag != nullptr && n <= kMaxStopping;
+    const std::int64_t strip = n < kManyRows ? 1 : 64;
     PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<R>(Shape{n}));
     R* const to = result.template mutable_as<R>().data();
     const auto from = std::make_tuple(
         in.column(I).tensor().template as<Arg<I>>().data()...);
     Block::Errors errors;
     std::int64_t i = 0;
-    const auto stops = [&] { return may_stop && i > 0 && context.overdue(); };
+    const auto stops = [&] { return i > 0 && context.overdue(); };
     while (i < n && !stops()) {
       try {
-        if (may_stop) {
-          for (; i < n && !stops(); ++i) to[i] = fn_(std::get<I>(from)[i]...);
-        } else {
-          for (; i < n; ++i) to[i] = fn_(std::get<I>(from)[i]...);
-        }
+        do {
+          const std::int64_t end = std::min(n, i + strip);
+          for (; i < end; ++i) to[i] = fn_(std::get<I>(from)[i]...);
+        } while (i < n && !stops());
       } catch (...) {
         errors.emplace_back(
             i, context.error(status_of_current_exception(), in.origins().at(i),
