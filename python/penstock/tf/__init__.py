@@ -35,54 +35,6 @@ from penstock.tf import (
     strings,
     train,
 )
-from penstock.tf._array import (
-    argsort,
-    bitcast,
-    boolean_mask,
-    broadcast_to,
-    cast,
-    clip_by_norm,
-    clip_by_value,
-    concat,
-    ensure_shape,
-    expand_dims,
-    eye,
-    fill,
-    gather,
-    gather_nd,
-    identity,
-    linspace,
-    meshgrid,
-    one_hot,
-    ones,
-    ones_like,
-    pad,
-    rank,
-    repeat,
-    reshape,
-    reverse,
-    roll,
-    saturate_cast,
-    searchsorted,
-    sequence_mask,
-    shape,
-    size,
-    sort,
-    split,
-    squeeze,
-    stack,
-    stop_gradient,
-    strided_slice,
-    tile,
-    transpose,
-    unique,
-    unstack,
-    where,
-    zeros,
-    zeros_like,
-)
-from penstock.tf._array import range as range
-from penstock.tf._array import slice_ as slice
 from penstock.tf._control import (
     case,
     cond,
@@ -128,6 +80,43 @@ from penstock.tf._dtypes import (
 )
 from penstock.tf._dtypes import bool_ as bool
 from penstock.tf._functions import function, numpy_function, py_function
+from penstock.tf._layout import (
+    broadcast_to,
+    concat,
+    ensure_shape,
+    expand_dims,
+    pad,
+    rank,
+    repeat,
+    reshape,
+    reverse,
+    roll,
+    shape,
+    size,
+    split,
+    squeeze,
+    stack,
+    tile,
+    transpose,
+    unstack,
+)
+from penstock.tf._making import (
+    bitcast,
+    cast,
+    eye,
+    fill,
+    identity,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    saturate_cast,
+    sequence_mask,
+    stop_gradient,
+    zeros,
+    zeros_like,
+)
+from penstock.tf._making import range as range
 from penstock.tf._ragged import RaggedTensor, SparseTensor
 from penstock.tf._scatter import (
     broadcast_dynamic_shape,
@@ -151,6 +140,21 @@ from penstock.tf._scatter import (
     unique_with_counts,
     unravel_index,
 )
+from penstock.tf._selection import (
+    argsort,
+    boolean_mask,
+    clip_by_norm,
+    clip_by_value,
+    gather,
+    gather_nd,
+    one_hot,
+    searchsorted,
+    sort,
+    strided_slice,
+    unique,
+    where,
+)
+from penstock.tf._selection import slice_ as slice
 from penstock.tf._shapes import (
     NoneTensorSpec,
     OptionalSpec,

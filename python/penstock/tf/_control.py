@@ -239,7 +239,7 @@ def tuple_(
 
 def shape_n(input: Any, out_type: Any = None, name: str | None = None) -> list[Any]:
     """The shapes of tensors."""
-    from penstock.tf._array import shape
     from penstock.tf._dtypes import int32
+    from penstock.tf._layout import shape
 
     return [shape(x, int32 if out_type is None else out_type) for x in input]

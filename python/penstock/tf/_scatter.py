@@ -134,7 +134,7 @@ def reverse_sequence(
 @traceable
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
     """(values in the order they come, place of each, how often it occurs)."""
-    from penstock.tf._array import unique
+    from penstock.tf._selection import unique
 
     values, places = unique(x, out_idx)
     counts = np.bincount(np.asarray(places), minlength=len(values))
