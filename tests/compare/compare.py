@@ -25,6 +25,7 @@ import tensorflow
 from fixed import CASES
 from functions import cases
 from pipelines import build, describe
+from results import near, shown
 
 MAX_ELEMENTS = 200
 GOLDEN = pathlib.Path(__file__).parents[2] / "python/tests/tf/functions.json"
@@ -190,45 +191,11 @@ def compare_functions(first, count):
     return total, different
 
 
-def shown(value):
-    """A result in what JSON can hold."""
-    if isinstance(value, (list, tuple)):
-        return [shown(v) for v in value]
-    if hasattr(value, "to_list"):
-        return {"ragged": texts(value.to_list())}
-    if hasattr(value, "dense_shape"):
-        return [shown(v) for v in (value.indices, value.values, value.dense_shape)]
-    if hasattr(value, "numpy"):
-        value = value.numpy()
-    if isinstance(value, bytes):
-        return {"bytes": value.decode("latin-1")}
-    if not hasattr(value, "dtype"):
-        return texts(value)
-    return {"dtype": value.dtype.name, "value": texts(value.tolist())}
-
-
-def texts(value):
-    if isinstance(value, list):
-        return [texts(v) for v in value]
-    return value.decode("latin-1") if isinstance(value, bytes) else value
-
-
 def fixed_result(module, call):
     try:
         return shown(call(module))
     except Exception:  # noqa: BLE001
         return "error"
-
-
-def near(a, b):
-    """Equal, floats to a few units of the last place of float32."""
-    if isinstance(a, float) and isinstance(b, float):
-        return bool(np.isclose(a, b, rtol=2e-5, atol=2e-5, equal_nan=True))
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(near, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(near(a[k], b[k]) for k in a)
-    return type(a) is type(b) and a == b
 
 
 def compare_fixed(write):

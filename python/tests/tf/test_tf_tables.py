@@ -144,20 +144,6 @@ def test_make_csv_dataset_says_what_is_wrong(tables, tmp_path):
         make(str(tmp_path / "bad.csv"), 2)
 
 
-@pytest.fixture
-def examples(tmp_path):
-    name = str(tmp_path / "e.tfrecord")
-    with tf.io.TFRecordWriter(name) as writer:
-        for i in range(5):
-            feature = {
-                "a": tf.train.Feature(int64_list=tf.train.Int64List(value=[i])),
-                "v": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5] * i)),
-            }
-            example = tf.train.Example(features=tf.train.Features(feature=feature))
-            writer.write(example.SerializeToString())
-    return name
-
-
 def test_make_batched_features_dataset(examples):
     features = {
         "a": tf.io.FixedLenFeature([], tf.int64),
