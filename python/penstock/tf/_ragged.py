@@ -83,22 +83,24 @@ class RaggedTensor:
         return cls.from_row_splits(values, np.arange(rows + 1) * size)
 
     @classmethod
+    def _nested(cls, flat_values: Any, level: Any, levels: Any) -> RaggedTensor:
+        """`level(values, part)` for every part, the innermost first."""
+        made: Any = flat_values
+        for part in reversed(list(levels)):
+            made = level(made, part)
+        return cls._of(made._penstock_value)
+
+    @classmethod
     def from_nested_row_splits(
         cls, flat_values: Any, nested_row_splits: Any, **more: Any
     ) -> RaggedTensor:
-        made: Any = flat_values
-        for splits in reversed(list(nested_row_splits)):
-            made = cls.from_row_splits(made, splits)
-        return cls._of(made._penstock_value)
+        return cls._nested(flat_values, cls.from_row_splits, nested_row_splits)
 
     @classmethod
     def from_nested_row_lengths(
         cls, flat_values: Any, nested_row_lengths: Any, **more: Any
     ) -> RaggedTensor:
-        made: Any = flat_values
-        for lengths in reversed(list(nested_row_lengths)):
-            made = cls.from_row_lengths(made, lengths)
-        return cls._of(made._penstock_value)
+        return cls._nested(flat_values, cls.from_row_lengths, nested_row_lengths)
 
     @classmethod
     def from_tensor(

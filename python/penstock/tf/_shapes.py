@@ -248,29 +248,14 @@ class TensorSpec:
         return TensorSpec, (self._shape, self._dtype, self._name)
 
 
-class RaggedTensorSpec:
-    """A ragged tensor: shape, dtype, and how many of its levels are ragged.
+class _CompositeSpec:
+    """What the specs of ragged and sparse tensors have in common."""
 
-    >>> import penstock.tf as tf
-    >>> tf.RaggedTensorSpec([None, None], tf.int32)
-    RaggedTensorSpec(TensorShape([None, None]), tf.int32, 1, tf.int64)
-    """
+    __slots__ = ("_dtype", "_shape")
 
-    __slots__ = ("_dtype", "_ragged_rank", "_shape")
-
-    def __init__(
-        self,
-        shape: Any = None,
-        dtype: Any = float32,
-        ragged_rank: int | None = None,
-        row_splits_dtype: Any = None,
-        flat_values_spec: Any = None,
-    ) -> None:
+    def __init__(self, shape: Any, dtype: Any) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
-        if ragged_rank is None:
-            ragged_rank = max(0, (self._shape.rank or 2) - 1)
-        self._ragged_rank = ragged_rank
 
     @property
     def shape(self) -> TensorShape:
@@ -280,15 +265,42 @@ class RaggedTensorSpec:
     def dtype(self) -> DType:
         return self._dtype
 
-    @property
-    def ragged_rank(self) -> int:
-        return self._ragged_rank
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RaggedTensorSpec) and repr(self) == repr(other)
+        return type(self) is type(other) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._shape, self._dtype)
+
+
+class RaggedTensorSpec(_CompositeSpec):
+    """A ragged tensor: shape, dtype, and how many of its levels are ragged.
+
+    >>> import penstock.tf as tf
+    >>> tf.RaggedTensorSpec([None, None], tf.int32)
+    RaggedTensorSpec(TensorShape([None, None]), tf.int32, 1, tf.int64)
+    """
+
+    __slots__ = ("_ragged_rank",)
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = float32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: Any = None,
+        flat_values_spec: Any = None,
+    ) -> None:
+        super().__init__(shape, dtype)
+        if ragged_rank is None:
+            ragged_rank = max(0, (self._shape.rank or 2) - 1)
+        self._ragged_rank = ragged_rank
+
+    @property
+    def ragged_rank(self) -> int:
+        return self._ragged_rank
 
     def __repr__(self) -> str:
         return (
@@ -300,7 +312,7 @@ class RaggedTensorSpec:
         return RaggedTensorSpec, (self._shape, self._dtype, self._ragged_rank)
 
 
-class SparseTensorSpec:
+class SparseTensorSpec(_CompositeSpec):
     """A sparse tensor: its dense shape and dtype.
 
     >>> import penstock.tf as tf
@@ -308,31 +320,13 @@ class SparseTensorSpec:
     SparseTensorSpec(TensorShape([None, 3]), tf.float32)
     """
 
-    __slots__ = ("_dtype", "_shape")
+    __slots__ = ()
 
     def __init__(self, shape: Any = None, dtype: Any = float32) -> None:
-        self._shape = TensorShape(shape)
-        self._dtype = as_dtype(dtype)
-
-    @property
-    def shape(self) -> TensorShape:
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        return self._dtype
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SparseTensorSpec) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
+        super().__init__(shape, dtype)
 
     def __repr__(self) -> str:
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
-
-    def __reduce__(self) -> Any:
-        return SparseTensorSpec, (self._shape, self._dtype)
 
 
 class DatasetSpec:
