@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock._dataset import Dataset as Engine
@@ -55,7 +56,29 @@ def _read_lines(file: Any) -> Any:
     return Engine.text_lines(file)
 
 
-class TFRecordDataset(_Reader):
+class _Records(_Reader):
+    """A dataset of files that say themselves where their records end."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        read = self._read(compression_type or None, name)
+        self._init(filenames, num_parallel_reads, read)
+
+    @staticmethod
+    def _read(compression: Any, name: str | None) -> Callable[[Any], Any]:
+        """How files are read: a function that can be traced."""
+        raise NotImplementedError
+
+
+class TFRecordDataset(_Records):
     """The records of TFRecord files: names, a list, a dataset or a pattern.
 
     >>> import penstock.tf as tf, tempfile
@@ -75,23 +98,12 @@ class TFRecordDataset(_Reader):
 
         return _template.Reader(cls, _template.tfrecords)
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        compression = compression_type or None
-        self._init(
-            filenames,
-            num_parallel_reads,
-            lambda files: Engine.tfrecord(files, compression, name=name),
-        )
+    @staticmethod
+    def _read(compression: Any, name: str | None) -> Callable[[Any], Any]:
+        return lambda files: Engine.tfrecord(files, compression, name=name)
 
 
-class TextLineDataset(_Reader):
+class TextLineDataset(_Records):
     """The lines of text files, without their ends.
 
     >>> import penstock.tf as tf, pathlib, tempfile
@@ -110,20 +122,9 @@ class TextLineDataset(_Reader):
 
         return _template.Reader(cls, _template.lines)
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        compression = compression_type or None
-        self._init(
-            filenames,
-            num_parallel_reads,
-            lambda files: Engine.text_lines(files, compression, name=name),
-        )
+    @staticmethod
+    def _read(compression: Any, name: str | None) -> Callable[[Any], Any]:
+        return lambda files: Engine.text_lines(files, compression, name=name)
 
 
 class FixedLengthRecordDataset(_Reader):

@@ -137,24 +137,23 @@ class Reader:
         return Template(self._make(filenames, *_real(args), **_real(kwargs)).dataset)
 
 
-def tfrecords(
-    files: Any,
-    compression_type: Any = None,
-    buffer_size: Any = None,
-    num_parallel_reads: Any = None,
-    name: str | None = None,
-) -> Any:
-    return engine._tfrecord(files, compression_type or None, name=name)
+def _records(source: Any) -> Any:
+    """TFRecordDataset or TextLineDataset of files that are traced."""
+
+    def make(
+        files: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        return source(files, compression_type or None, name=name)
+
+    return make
 
 
-def lines(
-    files: Any,
-    compression_type: Any = None,
-    buffer_size: Any = None,
-    num_parallel_reads: Any = None,
-    name: str | None = None,
-) -> Any:
-    return engine._text_lines(files, compression_type or None, name=name)
+tfrecords = _records(engine._tfrecord)
+lines = _records(engine._text_lines)
 
 
 def fixed_length(

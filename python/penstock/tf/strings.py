@@ -141,24 +141,25 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     return _each(len, np.int32, input)
 
 
+def _letters(name: str, input: Any, encoding: str) -> Any:
+    """`lower` and `upper`: of ASCII, or of all letters of UTF-8."""
+    if is_traced(input) and not encoding:
+        return getattr(engine, name)(input)
+    if encoding == "utf-8":
+        return _each(lambda s: getattr(s.decode(), name)().encode(), object, input)
+    return _each(lambda s: getattr(s, name)(), object, input)
+
+
 @traceable
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """In small letters."""
-    if is_traced(input) and not encoding:
-        return engine.lower(input)
-    if encoding == "utf-8":
-        return _each(lambda s: s.decode().lower().encode(), object, input)
-    return _each(lambda s: s.lower(), object, input)
+    return _letters("lower", input, encoding)
 
 
 @traceable
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """In capital letters."""
-    if is_traced(input) and not encoding:
-        return engine.upper(input)
-    if encoding == "utf-8":
-        return _each(lambda s: s.decode().upper().encode(), object, input)
-    return _each(lambda s: s.upper(), object, input)
+    return _letters("upper", input, encoding)
 
 
 @traceable

@@ -90,6 +90,16 @@ def test_other_files(texts, make):
     assert [plain(x) for x in ds] == [plain(x) for x in slow] != []
 
 
+def test_files_that_take_turns_are_opened_without_python(files, texts):
+    for make, names in (
+        (tf.data.TFRecordDataset, files),
+        (tf.data.TextLineDataset, texts),
+    ):
+        ds = make(names, num_parallel_reads=2)
+        assert runs_as_template(ds), ds.explain()
+        assert ds.element_spec == tf.TensorSpec([], tf.string)
+
+
 NUMBERS = {
     "range": lambda x: Dataset.range(x),
     "int32": lambda x: Dataset.range(x, output_type=tf.int32),
