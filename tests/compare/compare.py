@@ -22,7 +22,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 import numpy as np
 import penstock.tf
 import tensorflow
-from fixed import CASES
+from all_fixed import CASES
 from functions import cases
 from pipelines import build, describe
 from results import near, shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,6 +20,41 @@ def traceable(function: F) -> F:
     """Marks a function that traced functions may call."""
     function.__penstock_traceable__ = True  # type: ignore[attr-defined]
     return function
+
+
+def signed(
+    function: Callable[..., Any], name: str, parameters: str, what: str
+) -> Callable[..., Any]:
+    """`function` of its values in order, under a name and with these parameters.
+
+    `parameters` are written as in a definition, and optional ones default to
+    None; a last one, `name`, is taken and not given on.
+    """
+    made = []
+    for text in parameters.split(", "):
+        parameter, _, default = text.partition("=")
+        made.append(
+            inspect.Parameter(
+                parameter,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=None if default else inspect.Parameter.empty,
+            )
+        )
+    signature = inspect.Signature(made)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        bound.apply_defaults()
+        bound.arguments.pop("name", None)
+        return function(*bound.arguments.values())
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = what
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return traceable(call)
 
 
 def is_number(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""More of `tf.image`: patches, boxes and measures. They run as Python."""
+"""More of `tf.image`: patches, gradients and crops. They run as Python."""
 
 from __future__ import annotations
 
@@ -92,21 +92,6 @@ def total_variation(images: Any, name: str | None = None) -> Any:
     axes = tuple(range(x.ndim - 3, x.ndim))
     down = np.abs(np.diff(x, axis=-3)).sum(axes)
     return wrap((down + np.abs(np.diff(x, axis=-2)).sum(axes)).astype(x.dtype)[()])
-
-
-@traceable
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
-    """The ratio of peak to noise between two pictures, in decibels."""
-    from penstock.tf.image import convert_image_dtype
-
-    eager_only("psnr", a, b)
-    x, y = (np.asarray(convert_image_dtype(v, np.float32)) for v in (a, b))
-    kind = np.asarray(convert_to_tensor(a)).dtype
-    peak = np.float32(max_val) / (255 if kind == np.uint8 else 1)
-    error = np.mean((x - y) ** 2, axis=(-3, -2, -1))
-    with np.errstate(divide="ignore"):
-        made = 20 * np.log10(peak) - 10 * np.log10(error)
-    return wrap(np.asarray(made).astype(np.float32)[()])
 
 
 @traceable
@@ -206,68 +191,6 @@ def _sampled(pixels: Any, ys: Any, xs: Any, method: str) -> Any:
     below = pixels[np.ix_(bottom, left)]
     below = below + (pixels[np.ix_(bottom, right)] - below) * across
     return above + (below - above) * (ys - top)[:, None, None]
-
-
-@traceable
-def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: float = 0.5,
-    score_threshold: float = float("-inf"),
-    name: str | None = None,
-) -> Any:
-    """The best boxes that do not overlap much, by their numbers.
-
-    >>> import penstock.tf as tf
-    >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9], [0.0, 2.0, 1.0, 3.0]]
-    >>> tf.image.non_max_suppression(boxes, [0.9, 0.8, 0.7], 3).numpy()
-    array([0, 2], dtype=int32)
-    """
-    corners = _array("non_max_suppression", boxes, scores).astype(np.float32)
-    values = np.asarray(convert_to_tensor(scores))
-    low = np.minimum(corners[:, :2], corners[:, 2:])
-    high = np.maximum(corners[:, :2], corners[:, 2:])
-    area = np.prod(high - low, axis=1)
-    kept: list[int] = []
-    for i in np.argsort(-values, kind="stable"):
-        if len(kept) == int(max_output_size) or not values[i] > score_threshold:
-            break
-        size = np.minimum(high[i], high[kept]) - np.maximum(low[i], low[kept])
-        shared = np.prod(np.maximum(size, 0), axis=1)
-        together = area[i] + area[kept] - shared
-        if not (shared > iou_threshold * together).any():
-            kept.append(int(i))
-    return wrap(np.array(kept, np.int32))
-
-
-@traceable
-def draw_bounding_boxes(
-    images: Any, boxes: Any, colors: Any, name: str | None = None
-) -> Any:
-    """Pictures with the edges of boxes drawn on them."""
-    out = _array("draw_bounding_boxes", images, boxes, colors).astype(np.float32)
-    corners = np.asarray(convert_to_tensor(boxes))
-    paints = None if colors is None else np.asarray(convert_to_tensor(colors))
-    if paints is None or not len(paints):
-        paints = np.array(
-            [[1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1]]
-        )
-    height, width, depth = out.shape[1:]
-    for picture, own in zip(out, corners, strict=True):
-        for i, box in enumerate(own):
-            paint = paints[i % len(paints)][:depth]
-            y1, y2 = (int(v * (height - 1)) for v in box[[0, 2]])
-            x1, x2 = (int(v * (width - 1)) for v in box[[1, 3]])
-            rows = slice(max(y1, 0), min(y2, height - 1) + 1)
-            columns = slice(max(x1, 0), min(x2, width - 1) + 1)
-            for y in (y1, y2):
-                if 0 <= y < height:
-                    picture[y, columns] = paint
-            for x in (x1, x2):
-                if 0 <= x < width:
-                    picture[rows, x] = paint
-    return wrap(out)
 
 
 def random_jpeg_quality(

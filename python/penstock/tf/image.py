@@ -19,25 +19,34 @@ from penstock import image as engine
 from penstock._errors import InvalidArgumentError
 from penstock._trace_value import Traced, TracedBytes
 from penstock.tf import _missing
-from penstock.tf._apply import dims, eager_only, known, numpy_of, traceable
+from penstock.tf._apply import dims, eager_only, known, numpy_of, signed, traceable
+from penstock.tf._boxes import (
+    combined_non_max_suppression as combined_non_max_suppression,
+)
+from penstock.tf._boxes import (
+    draw_bounding_boxes as draw_bounding_boxes,
+)
+from penstock.tf._boxes import (
+    non_max_suppression as non_max_suppression,
+)
+from penstock.tf._boxes import (
+    non_max_suppression_overlaps as non_max_suppression_overlaps,
+)
+from penstock.tf._boxes import (
+    non_max_suppression_padded as non_max_suppression_padded,
+)
+from penstock.tf._boxes import (
+    non_max_suppression_with_scores as non_max_suppression_with_scores,
+)
 from penstock.tf._dtypes import as_dtype, int32, numpy_dtype, uint8
 from penstock.tf._patches import (
     crop_and_resize as crop_and_resize,
-)
-from penstock.tf._patches import (
-    draw_bounding_boxes as draw_bounding_boxes,
 )
 from penstock.tf._patches import (
     extract_patches as extract_patches,
 )
 from penstock.tf._patches import (
     image_gradients as image_gradients,
-)
-from penstock.tf._patches import (
-    non_max_suppression as non_max_suppression,
-)
-from penstock.tf._patches import (
-    psnr as psnr,
 )
 from penstock.tf._patches import (
     random_jpeg_quality as random_jpeg_quality,
@@ -56,6 +65,15 @@ from penstock.tf._patches import (
 )
 from penstock.tf._patches import (
     yiq_to_rgb as yiq_to_rgb,
+)
+from penstock.tf._similarity import (
+    psnr as psnr,
+)
+from penstock.tf._similarity import (
+    ssim as ssim,
+)
+from penstock.tf._similarity import (
+    ssim_multiscale as ssim_multiscale,
 )
 from penstock.tf._values import convert_to_tensor, has_traced, wrap
 
@@ -353,28 +371,38 @@ def central_crop(image: Any, central_fraction: Any) -> Any:
     return _made(engine.central_crop(pixels, _number(central_fraction)))
 
 
-def _plain(name: str, what: str) -> Any:
-    def function(image: Any, name: str | None = None) -> Any:
-        call = getattr(engine, function.__name__)
-        return _made(call(_pixels(function.__name__, image)))
+def _plain(name: str, parameters: str, what: str) -> Any:
+    """A function of a picture alone, with TensorFlow's names of parameters."""
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = what
-    return traceable(function)
+    def function(image: Any) -> Any:
+        return _made(getattr(engine, name)(_pixels(name, image)))
+
+    return signed(function, name, parameters, what)
 
 
-flip_left_right = _plain("flip_left_right", "Pictures mirrored, left and right.")
-flip_up_down = _plain("flip_up_down", "Pictures mirrored, top and bottom.")
-transpose = _plain("transpose", "Pictures with rows and columns exchanged.")
-per_image_standardization = _plain(
-    "per_image_standardization", "Pictures of mean 0 and deviation 1, each."
+_IMAGE, _IMAGES, _NAMED = "image", "images", "images, name=None"
+flip_left_right = _plain(
+    "flip_left_right", _IMAGE, "Pictures mirrored, left and right."
 )
-rgb_to_grayscale = _plain("rgb_to_grayscale", "Pictures in grey.")
-grayscale_to_rgb = _plain("grayscale_to_rgb", "Grey pictures with three channels.")
-rgb_to_hsv = _plain("rgb_to_hsv", "Hue, saturation and value of colours.")
-hsv_to_rgb = _plain("hsv_to_rgb", "Colours of hue, saturation and value.")
-rgb_to_yuv = _plain("rgb_to_yuv", "Brightness and colour difference of colours.")
-yuv_to_rgb = _plain("yuv_to_rgb", "Colours of brightness and colour difference.")
+flip_up_down = _plain("flip_up_down", _IMAGE, "Pictures mirrored, top and bottom.")
+transpose = _plain(
+    "transpose", "image, name=None", "Pictures with rows and columns exchanged."
+)
+per_image_standardization = _plain(
+    "per_image_standardization", _IMAGE, "Pictures of mean 0 and deviation 1, each."
+)
+rgb_to_grayscale = _plain("rgb_to_grayscale", _NAMED, "Pictures in grey.")
+grayscale_to_rgb = _plain(
+    "grayscale_to_rgb", _NAMED, "Grey pictures with three channels."
+)
+rgb_to_hsv = _plain("rgb_to_hsv", _NAMED, "Hue, saturation and value of colours.")
+hsv_to_rgb = _plain("hsv_to_rgb", _NAMED, "Colours of hue, saturation and value.")
+rgb_to_yuv = _plain(
+    "rgb_to_yuv", _IMAGES, "Brightness and colour difference of colours."
+)
+yuv_to_rgb = _plain(
+    "yuv_to_rgb", _IMAGES, "Colours of brightness and colour difference."
+)
 
 
 @traceable
@@ -464,63 +492,75 @@ def adjust_jpeg_quality(
 # --- at random ----------------------------------------------------------------------
 
 
-def _random(
-    name: str, what: str, stateless: bool, rank: tuple[int, int] = (3, 4)
-) -> Any:
+def _random(name: str, parameters: str, what: str) -> Any:
     """`random_x(image, ..., seed)` and `stateless_random_x(image, ..., seed)`."""
-    engine_name = name.replace("stateless_", "")
+    call = getattr(engine, name.removeprefix("stateless_"))
+    stateless = name.startswith("stateless_")
+    rank = (1, 9) if name.endswith("random_crop") else (3, 4)
 
-    def function(image: Any, *args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("name", None)
-        given = [_number(a) for a in args]
-        seed = kwargs.pop("seed", None)
-        if stateless:
-            if seed is None and given:
-                seed = given.pop()
-            if seed is None:
-                raise TypeError(f"{name}() missing the argument 'seed'")
-            kwargs["seed"] = seed if has_traced(seed) else dims(seed)
-        # A seed of TensorFlow's own names one stream of the program; here the
-        # values are keyed to the element by the seed of the pipeline.
-        call = getattr(engine, engine_name)
-        return _made(call(_pixels(name, image, *rank), *given, **kwargs))
+    def function(image: Any, *args: Any) -> Any:
+        *given, seed = args
+        pixels = _pixels(name, image, *rank)
+        if not stateless:
+            # A seed of TensorFlow's own names one stream of the program; here the
+            # values are keyed to the element by the seed of the pipeline.
+            return _made(call(pixels, *map(_number, given)))
+        if seed is None:
+            raise TypeError(f"{name}() missing the argument 'seed'")
+        own = seed if has_traced(seed) else dims(seed)
+        return _made(call(pixels, *map(_number, given), seed=own))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = what
-    return traceable(function)
+    return signed(function, name, parameters, what)
 
 
+_BETWEEN = "image, lower, upper, seed=None"
 random_brightness = _random(
-    "random_brightness", "Brighter or darker by at most `max_delta`.", False
+    "random_brightness",
+    "image, max_delta, seed=None",
+    "Brighter or darker by at most `max_delta`.",
 )
-random_contrast = _random("random_contrast", "Contrast between two factors.", False)
+random_contrast = _random("random_contrast", _BETWEEN, "Contrast between two factors.")
 random_flip_left_right = _random(
-    "random_flip_left_right", "Mirrored or not, left and right.", False
+    "random_flip_left_right", "image, seed=None", "Mirrored or not, left and right."
 )
 random_flip_up_down = _random(
-    "random_flip_up_down", "Mirrored or not, top and bottom.", False
+    "random_flip_up_down", "image, seed=None", "Mirrored or not, top and bottom."
 )
-random_hue = _random("random_hue", "Colours turned by at most `max_delta`.", False)
-random_saturation = _random("random_saturation", "Colours between two factors.", False)
-random_crop = _random("random_crop", "A part of the size that is given.", False, (1, 9))
+random_hue = _random(
+    "random_hue",
+    "image, max_delta, seed=None",
+    "Colours turned by at most `max_delta`.",
+)
+random_saturation = _random(
+    "random_saturation", _BETWEEN, "Colours between two factors."
+)
+random_crop = _random(
+    "random_crop",
+    "value, size, seed=None, name=None",
+    "A part of the size that is given.",
+)
 stateless_random_brightness = _random(
-    "stateless_random_brightness", "Brighter or darker, by the seed.", True
+    "stateless_random_brightness",
+    "image, max_delta, seed",
+    "Brighter or darker, by the seed.",
 )
 stateless_random_contrast = _random(
-    "stateless_random_contrast", "Contrast by the seed.", True
+    "stateless_random_contrast", "image, lower, upper, seed", "Contrast by the seed."
 )
 stateless_random_flip_left_right = _random(
-    "stateless_random_flip_left_right", "Mirrored or not, by the seed.", True
+    "stateless_random_flip_left_right", "image, seed", "Mirrored or not, by the seed."
 )
 stateless_random_flip_up_down = _random(
-    "stateless_random_flip_up_down", "Mirrored or not, by the seed.", True
+    "stateless_random_flip_up_down", "image, seed", "Mirrored or not, by the seed."
 )
-stateless_random_hue = _random("stateless_random_hue", "Colours by the seed.", True)
+stateless_random_hue = _random(
+    "stateless_random_hue", "image, max_delta, seed", "Colours by the seed."
+)
 stateless_random_saturation = _random(
-    "stateless_random_saturation", "Colours by the seed.", True
+    "stateless_random_saturation", _BETWEEN, "Colours by the seed."
 )
 stateless_random_crop = _random(
-    "stateless_random_crop", "A part, by the seed.", True, (1, 9)
+    "stateless_random_crop", "value, size, seed, name=None", "A part, by the seed."
 )
 
 

@@ -25,10 +25,11 @@ from penstock.io import (
     RaggedFeature,
     VarLenFeature,
 )
-from penstock.tf import _missing, gfile
+from penstock.tf import _missing, _sequences, gfile
 from penstock.tf._apply import traceable
 from penstock.tf._dtypes import as_dtype
-from penstock.tf._parsed import tensors_of
+from penstock.tf._json_example import decode_json_example
+from penstock.tf._parsed import SparseFeature, engine_features, tensors_of
 from penstock.tf._values import convert_to_tensor, has_traced, wrap
 from penstock.tf.image import (
     decode_and_crop_jpeg,
@@ -120,7 +121,7 @@ def parse_single_example(
     ...     "x": tf.io.FixedLenFeature([], tf.int64)})["x"].numpy()
     np.int64(3)
     """
-    parsed = engine.parse_single_example(_given(serialized), features)
+    parsed = engine.parse_single_example(_given(serialized), engine_features(features))
     return tensors_of(parsed, features)
 
 
@@ -129,7 +130,7 @@ def parse_example(
     serialized: Any, features: Any, example_names: Any = None, name: str | None = None
 ) -> Any:
     """A batch of serialized Examples as a dict of batches."""
-    parsed = engine.parse_example(_given(serialized), features)
+    parsed = engine.parse_example(_given(serialized), engine_features(features))
     return tensors_of(parsed, features)
 
 
@@ -142,13 +143,42 @@ def parse_single_sequence_example(
     name: str | None = None,
 ) -> Any:
     """One serialized SequenceExample: (context, sequences)."""
-    context, sequences = engine.parse_single_sequence_example(
-        _given(serialized), context_features, sequence_features
-    )
-    return (
-        tensors_of(context, context_features or {}),
-        tensors_of(sequences, sequence_features or {}),
-    )
+    given = _given(serialized)
+    if not isinstance(given, (bytes, TracedBytes)):
+        raise ValueError("Input serialized must be a scalar")
+    return _sequences.parse_single(given, context_features, sequence_features)
+
+
+@traceable
+def parse_sequence_example(
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_names: Any = None,
+    name: str | None = None,
+) -> Any:
+    """A batch of SequenceExamples: (contexts, sequences, lengths).
+
+    A `FixedLenSequenceFeature` is padded to the longest, and has lengths; a
+    `VarLenFeature` is a sparse tensor of [record, step, value].
+
+    >>> import penstock.tf as tf
+    >>> def record(steps):
+    ...     return tf.train.SequenceExample(feature_lists=tf.train.FeatureLists(
+    ...         feature_list={"s": tf.train.FeatureList(feature=[
+    ...             tf.train.Feature(int64_list=tf.train.Int64List(value=[i]))
+    ...             for i in range(steps)])})).SerializeToString()
+    >>> _, sequences, lengths = tf.io.parse_sequence_example(
+    ...     [record(3), record(1)], sequence_features={
+    ...         "s": tf.io.FixedLenSequenceFeature([], tf.int64)})
+    >>> sequences["s"].numpy().tolist(), lengths["s"].numpy().tolist()
+    ([[0, 1, 2], [0, 0, 0]], [3, 1])
+    """
+    given = _given(serialized)
+    if isinstance(given, (bytes, TracedBytes)) and not getattr(given, "shape", ()):
+        parsed = _sequences.parse_single(given, context_features, sequence_features)
+        return (*parsed, _sequences.lengths_of(parsed[1], sequence_features))
+    return _sequences.parse_batch(given, context_features, sequence_features)
 
 
 @traceable
@@ -274,6 +304,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "RaggedFeature",
+    "SparseFeature",
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
@@ -285,6 +316,7 @@ __all__ = [
     "decode_gif",
     "decode_image",
     "decode_jpeg",
+    "decode_json_example",
     "decode_png",
     "decode_raw",
     "decode_webp",
@@ -296,6 +328,7 @@ __all__ = [
     "is_jpeg",
     "matching_files",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",

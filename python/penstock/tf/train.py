@@ -111,9 +111,14 @@ class Example:
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
         """The record as bytes, for a `TFRecordWriter`."""
-        made: bytes = engine.serialize_example(
-            {name: f._array() for name, f in sorted(self.features.feature.items())}
-        )
+        features = sorted(self.features.feature.items())
+        if any(f._given is None for _, f in features):
+            # The engine has no features without a list.
+            entries = (
+                _field(1, n.encode()) + _field(2, _encoded(f)) for n, f in features
+            )
+            return _field(1, b"".join(_field(1, entry) for entry in entries))
+        made: bytes = engine.serialize_example({n: f._array() for n, f in features})
         return made
 
     def ParseFromString(self, serialized: bytes) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import pathlib
+import sys
 
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
@@ -15,17 +15,12 @@ ROOT = HERE.parents[2]
 EXPECTED = json.loads((HERE / "functions.json").read_text())
 
 
-def load(name):
-    """A module of the comparison with TensorFlow, which needs no TensorFlow."""
-    file = ROOT / "tests" / "compare" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"penstock_compare_{name}", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+# The modules of the comparison that need no TensorFlow.
+sys.path.insert(0, str(ROOT / "tests" / "compare"))
+from all_fixed import CASES  # noqa: E402
+from results import near, shown  # noqa: E402
 
-
-CASES = load("fixed").CASES
-RESULTS = load("results")
+sys.path.pop(0)
 
 
 def test_every_call_has_a_result():
@@ -40,5 +35,5 @@ def test_a_call_gives_what_tensorflow_gave(number):
         with pytest.raises(Exception):  # noqa: B017, PT011 (any will do)
             call(tf)
         return
-    got = RESULTS.shown(call(tf))
-    assert RESULTS.near(got, expected), f"{source}: {got}, TensorFlow gave {expected}"
+    got = shown(call(tf))
+    assert near(got, expected), f"{source}: {got}, TensorFlow gave {expected}"

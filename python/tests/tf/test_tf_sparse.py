@@ -94,3 +94,62 @@ def test_slices_of_sparse_and_ragged_tensors():
     assert [shown(x) for x in ds] == [([1, 2], 7), ([], 8), ([3], 9)]
     with pytest.raises(ValueError, match="one number of rows"):
         tf.data.Dataset.from_tensor_slices((ragged, [7, 8]))
+
+
+def sequences():
+    def steps(n):
+        return [
+            tf.train.Feature(int64_list=tf.train.Int64List(value=[i] * i))
+            for i in range(n)
+        ]
+
+    def record(n):
+        lists = {"s": tf.train.FeatureList(feature=steps(n))}
+        context = {"n": tf.train.Feature(int64_list=tf.train.Int64List(value=[n]))}
+        return tf.train.SequenceExample(
+            context=tf.train.Features(feature=context),
+            feature_lists=tf.train.FeatureLists(feature_list=lists),
+        ).SerializeToString()
+
+    return tf.data.Dataset.from_tensor_slices([record(n) for n in (2, 0, 3)])
+
+
+CONTEXT = {"n": tf.io.FixedLenFeature([], tf.int64)}
+STEPS = {"s": tf.io.VarLenFeature(tf.int64)}
+
+
+def test_sequences_are_parsed_one_by_one_natively():
+    ds = sequences().map(
+        lambda r: tf.io.parse_single_sequence_example(r, CONTEXT, STEPS)
+    )
+    assert "native" in ds.explain()
+    got = [(int(c["n"]), shown(s["s"])) for c, s in ds]
+    assert got[0] == (2, ([[1, 0]], [1], [2, 1]))
+    assert got[1] == (0, ([], [], [0, 0]))
+    assert got[2][1][2] == [3, 2]
+
+
+def test_batches_of_sequences():
+    ds = sequences().batch(3)
+    ds = ds.map(lambda r: tf.io.parse_sequence_example(r, CONTEXT, STEPS))
+    ((context, steps, lengths),) = ds
+    assert shown(context["n"]) == [2, 0, 3]
+    assert shown(steps["s"]) == ([[0, 1, 0], [2, 1, 0], [2, 2, 0], [2, 2, 1]],
+                                 [1, 1, 2, 2], [3, 3, 2])  # fmt: skip
+    assert lengths == {}
+
+
+def test_a_damaged_sequence_names_its_record():
+    good = next(iter(sequences())).numpy()
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"record 1 of the batch.*s"
+    ):
+        tf.io.parse_sequence_example([good, good[:-3]], None, STEPS)
+
+
+def test_sparse_features_in_a_pipeline(examples):
+    feature = tf.io.SparseFeature("a", "a", tf.int64, 5)
+    ds = tf.data.TFRecordDataset(examples).batch(5)
+    ds = ds.map(lambda r: tf.io.parse_example(r, {"x": feature})["x"])
+    (batch,) = ds
+    assert shown(tf.sparse.to_dense(batch))[3] == [0, 0, 0, 3, 0]

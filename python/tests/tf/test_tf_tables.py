@@ -76,6 +76,21 @@ def test_csv_dataset_errors_are_in_place(tmp_path):
     assert "fields" in got[3]
 
 
+def test_a_string_without_a_default_must_be_there(tmp_path):
+    (tmp_path / "s.csv").write_text('a,1\n,2\n"",3\nNA,4\nb,\n')
+    seen = []
+    ds = experimental.CsvDataset(str(tmp_path / "s.csv"), [tf.string, 0], na_value="NA")
+    it = iter(ds)
+    while True:
+        try:
+            seen.append(next(it)[0].numpy())
+        except tf.errors.InvalidArgumentError as error:
+            seen.append("no default" in str(error))
+        except StopIteration:
+            break
+    assert seen == [b"a", True, True, True, b"b"]
+
+
 def test_csv_dataset_refuses_what_it_cannot_parse(tables):
     with pytest.raises(TypeError, match="record_defaults"):
         experimental.CsvDataset(tables, [tf.uint8])

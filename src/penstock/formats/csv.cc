@@ -261,22 +261,16 @@ Status CsvParser::parse(
       const bool absent =
           field.empty() || (!format_.na_value.empty() &&
                             field == format_.na_value);
+      if (absent && !column.default_value.defined()) {
+        status = invalid_argument("column '", column.name,
+                                  "' is missing and has no default_value");
+        break;
+      }
       if (column.dtype == DType::kString) {
-        if (absent && column.default_value.defined()) {
-          strings[c][row] = column.default_value.str();
-        } else if (absent && !field.empty()) {
-          strings[c][row] = {};
-        } else {
-          strings[c][row] = field;
-        }
+        strings[c][row] = absent ? column.default_value.str() : field;
         continue;
       }
       if (absent) {
-        if (!column.default_value.defined()) {
-          status = invalid_argument("column '", column.name,
-                                    "' is missing and has no default_value");
-          break;
-        }
         const std::size_t width = dtype_size(column.dtype);
         std::memcpy(out[c].mutable_data() + row * width,
                     column.default_value.data(), width);

@@ -114,7 +114,7 @@ TEST(Csv, ParsesTypedColumnsWithDefaults) {
   const auto parser =
       CsvParser::make({{"i", DType::kInt64, Tensor::scalar(std::int64_t{-1})},
                        {"f", DType::kFloat32},
-                       {"s", DType::kString},
+                       {"s", DType::kString, Tensor::string("")},
                        {"b", DType::kBool}},
                       4, {',', true, "NA"})
           .value();
@@ -141,6 +141,24 @@ TEST(Csv, ParsesTypedColumnsWithDefaults) {
   EXPECT_EQ(to_std(failed[2].second.message()), "must have 4 fields, got 2");
   EXPECT_EQ(to_std(failed[3].second.message()),
             "column 'b' must be bool, got 'maybe'");
+}
+
+TEST(Csv, StringsWithoutADefaultMustBeThere) {
+  const auto parser = CsvParser::make({{"s", DType::kString},
+                                       {"t", DType::kString, Tensor::string("-")}},
+                                      2, {',', true, "NA"})
+                          .value();
+  const std::vector<std::string_view> records{"a,b", ",b", "\"\",b", "NA,b", "a,"};
+  std::vector<Tensor> columns;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, columns, failed).ok());
+  EXPECT_EQ(columns[0].str(0), "a");
+  EXPECT_EQ(columns[1].str(4), "-");
+  ASSERT_EQ(failed.size(), 3u);
+  EXPECT_EQ(failed[0].first, 1);
+  EXPECT_EQ(failed[2].first, 3);
+  EXPECT_EQ(to_std(failed[0].second.message()),
+            "column 's' is missing and has no default_value");
 }
 
 TEST(Csv, TellsDTypesByValues) {
