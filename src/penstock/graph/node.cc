@@ -25,6 +25,12 @@ bool keeps_position(const Node& node) {
   return true;
 }
 
+/// The state's position in `node` is one in what its only input has by index.
+bool groups_by_index(const Node& node) {
+  return node.indexed && node.op->indexed()->group_size() > 0 &&
+         runs_by_index(*node.inputs.front());
+}
+
 void add_shards(Fingerprint& fp, const Node& node, const Node* movable,
                 bool& any) {
   const IndexedOp* op = node.op->indexed();
@@ -152,9 +158,12 @@ bool runs_by_index(const Node& top) {
 
 std::uint64_t Node::fixed_shards() const {
   const Node* movable = this;
+  bool grouped = false;
   while (keeps_position(*movable) ||
          (movable->indexed && movable->op->indexed()->repeats() &&
-          runs_by_index(*movable))) {
+          runs_by_index(*movable)) ||
+         (!grouped && groups_by_index(*movable))) {
+    grouped |= groups_by_index(*movable);
     movable = movable->inputs.front().get();
   }
   if (!movable->indexed || movable->op->indexed()->num_shards() == 0) {

@@ -338,6 +338,9 @@ class IndexedOp {
   virtual std::int64_t shard_index() const { return 0; }
   /// Gives its input over and over: a state of shards behind it moves too.
   virtual bool repeats() const { return false; }
+  /// Elements that go into one (a batch), else 0: a state of shards before it
+  /// moves too, and the next batch begins at the place it moves to.
+  virtual std::int64_t group_size() const { return 0; }
   virtual void map_run(const IndexRun& /*run*/, std::int64_t /*input_size*/,
                        const CallContext& /*context*/,
                        std::vector<IndexRun>& /*out*/) const {}

@@ -48,8 +48,8 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
     if (saved.shards != core->shards_) {
       return absl::FailedPreconditionError(
           "state: it was saved under another shard(num_shards, index); a "
-          "state moves to other shards only where every stage behind the "
-          "shard maps element to element by index");
+          "state moves to other shards only where the stages behind the shard "
+          "map element to element by index, or batch them once");
     }
     core->epoch_ = {saved.seed, saved.iteration};
     core->ended_ = saved.ended;

@@ -99,6 +99,26 @@ bool opens_inputs(const Node& node) {
   return false;
 }
 
+/// What restore_index() reads.
+struct SavedIndex {
+  std::int64_t index = 0;
+  std::int64_t shards = 1;
+  std::int64_t period = 0;
+};
+
+StatusOr<SavedIndex> read_index(const Snapshot& snapshot) {
+  Decoder own(snapshot.own);
+  SavedIndex saved;
+  saved.index = own.i64();
+  saved.shards = own.i64();
+  saved.period = own.i64();
+  PS_RETURN_IF_ERROR(own.status("state of an indexed source"));
+  if (saved.index < 0 || saved.shards < 1 || saved.period < 0) {
+    return absl::DataLossError("state: bad position of an indexed source");
+  }
+  return saved;
+}
+
 class Planner {
  public:
   Planner(Run& run, std::string prefix, const Epoch& epoch, PathRef path)
@@ -123,6 +143,8 @@ class Planner {
   }
   Status restore_index(IndexChain& chain, const Mark& mark,
                        std::int64_t& next) const;
+  Status move_to_shards(const std::vector<PlannedPart>& parts,
+                        const IndexChain& chain, Mark& mark) const;
   SegmentPipe* open_segment();
   void join_maps();
   Status close_segment();
@@ -216,13 +238,9 @@ Status Planner::restore_index(IndexChain& chain, const Mark& mark,
                               std::int64_t& next) const {
   next = mark.skip;
   if (mark.snapshot) {
-    Decoder own(mark.snapshot->own);
-    const std::int64_t saved = own.i64();
-    const std::int64_t shards = own.i64();
-    const std::int64_t period = own.i64();
-    PS_RETURN_IF_ERROR(own.status("state of an indexed source"));
-    if (saved < 0 || shards < 1 || period < 0 ||
-        __builtin_add_overflow(next, saved, &next)) {
+    PS_ASSIGN_OR_RETURN(const SavedIndex saved, read_index(*mark.snapshot));
+    const auto [index, shards, period] = saved;
+    if (__builtin_add_overflow(next, index, &next)) {
       return absl::DataLossError("state: bad position of an indexed source");
     }
     if (shards != chain.num_shards || period != chain.period) {
@@ -246,6 +264,50 @@ Status Planner::restore_index(IndexChain& chain, const Mark& mark,
   }
   if (next < 0) return absl::DataLossError("state: negative position");
   next = std::min(next, chain.size);
+  return absl::OkStatus();
+}
+
+// A state of other shards: elements to drop behind a batch were counted in
+// batches of those. They become elements of the chain, which counts them anew.
+Status Planner::move_to_shards(const std::vector<PlannedPart>& parts,
+                               const IndexChain& chain, Mark& mark) const {
+  std::vector<Mark> levels = {mark};  // of what the parts give, consumer first
+  std::int64_t group = 0;
+  bool ordered = true;
+  for (const PlannedPart& at : parts) {
+    if (at.part.limit) continue;
+    const bool in_order = at.part.sequencer || this->in_order(at.part);
+    ordered &= in_order;
+    if (in_order && one_to_one(at.part)) continue;
+    levels.push_back(inner_mark(levels.back()));
+    const IndexedOp* op = at.node->op->indexed();
+    if (op != nullptr) group = op->group_size();
+  }
+  const Mark& source = levels.back();
+  if (!source.snapshot) return absl::OkStatus();
+  PS_ASSIGN_OR_RETURN(const SavedIndex saved, read_index(*source.snapshot));
+  if (saved.shards == chain.num_shards && saved.period == chain.period) {
+    return absl::OkStatus();
+  }
+  if (!ordered) {
+    return absl::FailedPreconditionError(
+        "state: a stage behind the shard that keeps no order does not move to "
+        "another number of shards");
+  }
+  if (levels.size() == 1) return absl::OkStatus();
+  std::int64_t dropped = 0;
+  if (levels.size() != 3 || group == 0 ||
+      __builtin_mul_overflow(levels[0].skip, group, &dropped) ||
+      __builtin_add_overflow(dropped, levels[1].skip, &dropped) ||
+      __builtin_add_overflow(dropped, source.skip, &dropped)) {
+    return absl::DataLossError("state: bad position of a batch");
+  }
+  auto cut = make_ref<Snapshot>();
+  cut->own = levels[1].snapshot->own;
+  cut->inputs.push_back(Mark{source.snapshot, dropped});
+  auto stacked = make_ref<Snapshot>();
+  stacked->inputs.push_back(Mark{std::move(cut), 0});
+  mark = Mark{std::move(stacked), 0};
   return absl::OkStatus();
 }
 
@@ -425,6 +487,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
                   parts.begin() + static_cast<std::ptrdiff_t>(p), parts.end());
     }
   }
+
+  if (chain) PS_RETURN_IF_ERROR(move_to_shards(parts, *chain, mark));
 
   // Places to restore and limits, from the consumer down.
   std::vector<std::int64_t> limits(parts.size() + 1, kUnlimited);

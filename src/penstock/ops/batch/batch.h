@@ -65,6 +65,7 @@ class GroupingOp : public Operator, public Transform, public IndexedOp {
   }
   TransformTraits traits() const override { return {}; }
   const IndexedOp* indexed() const override { return this; }
+  std::int64_t group_size() const override { return size_; }
   Status read(const IndexRun& run, IndexInputs& in, CallContext& context,
               std::vector<Block>& out) const override;
 

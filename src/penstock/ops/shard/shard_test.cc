@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "tests/support/show.h"
@@ -195,6 +196,77 @@ TEST(Shard, StatesOfIndexedChainsMoveBetweenShardCounts) {
   }
 }
 
+// Batches differ by where the move happened, their elements do not.
+TEST(Shard, StatesOfBatchesMoveBetweenShardCounts) {
+  const auto tenfold = [](std::int64_t x) { return x * 10; };
+  const std::vector<std::pair<std::string, Build>> chains = {
+      {"shard, batch",
+       [](auto n, auto i) { return Dataset::range(90).shard(n, i).batch(4); }},
+      {"global shuffle, shard, map, batch, prefetch",
+       [=](auto n, auto i) {
+         return Dataset::range(90)
+             .shuffle(kGlobal, 7)
+             .shard(n, i)
+             .map(tenfold)
+             .batch(4)
+             .prefetch(2);
+       }},
+      {"shard, map, batch, map of batches",
+       [=](auto n, auto i) {
+         return Dataset::range(90).shard(n, i).map(tenfold).batch(4).map(
+             [](const Element& e) { return e; });
+       }},
+      {"shard, repeat, batch",
+       [](auto n, auto i) {
+         return Dataset::range(90).shard(n, i).repeat(2).batch(4);
+       }},
+      {"shard, padded batch",
+       [](auto n, auto i) {
+         return Dataset::range(90).shard(n, i).padded_batch(4);
+       }},
+  };
+  const auto numbers = [](Iterator& it, std::int64_t batches) {
+    std::vector<std::int64_t> values;
+    for (; batches != 0; --batches) {
+      auto batch = it.next();
+      if (!batch) break;
+      const auto some = (*batch)[0].as<std::int64_t>();
+      values.insert(values.end(), some.begin(), some.end());
+    }
+    return values;
+  };
+  for (const auto& [name, build] : chains) {
+    for (const auto& [from, to, each] :
+         {std::array<std::int64_t, 3>{4, 2, 3}, {2, 4, 5}, {3, 5, 1},
+          {2, 1, 11}, {1, 3, 7}, {2, 3, 0}, {3, 2, 100}}) {
+      SCOPED_TRACE(absl::StrCat(name, ": ", from, " to ", to, " after ", each));
+      Iterator whole = build(1, 0).iterator();
+      std::vector<std::int64_t> left = numbers(whole, -1);
+      std::string state;
+      for (std::int64_t i = 0; i < from; ++i) {
+        Iterator it = build(from, i).iterator();
+        for (std::int64_t x : numbers(it, each)) {
+          const auto found = std::find(left.begin(), left.end(), x);
+          ASSERT_NE(found, left.end()) << x;
+          left.erase(found);
+        }
+        state = it.state_dict();
+      }
+      std::vector<std::int64_t> rest;
+      for (std::int64_t i = 0; i < to; ++i) {
+        Iterator it = build(to, i).iterator(state);
+        const auto some = numbers(it, 2);
+        Iterator again = build(to, i).iterator(it.state_dict());
+        const auto more = numbers(again, -1);
+        EXPECT_EQ(numbers(it, -1), more);
+        rest.insert(rest.end(), some.begin(), some.end());
+        rest.insert(rest.end(), more.begin(), more.end());
+      }
+      EXPECT_THAT(rest, ::testing::UnorderedElementsAreArray(left));
+    }
+  }
+}
+
 TEST(Shard, AStateBehindARepeatThatOpensItsInputDoesNotMove) {
   const auto sharded = [](std::int64_t n, std::int64_t i) {
     return Dataset::range(40).shard(n, i).prefetch(2).repeat(2);
@@ -245,6 +317,22 @@ TEST(Shard, RefusesToMoveWhatPicksElementsBehindIt) {
   EXPECT_EQ(resume_status(window(4, 1), window(2, 0)).code(),
             StatusCode::kFailedPrecondition);
   EXPECT_TRUE(resume_status(window(4, 1), window(4, 1)).ok());
+  const auto batches_of_batches = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(40).shard(n, i).batch(2).batch(2);
+  };
+  EXPECT_EQ(resume_status(batches_of_batches(4, 1), batches_of_batches(2, 0))
+                .code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(
+      resume_status(batches_of_batches(4, 1), batches_of_batches(4, 1)).ok());
+  const auto unordered = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(40)
+        .shard(n, i)
+        .map([](std::int64_t x) { return x; }, {.deterministic = false});
+  };
+  EXPECT_EQ(resume_status(unordered(4, 1), unordered(2, 0)).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(resume_status(unordered(4, 1), unordered(4, 1)).ok());
 }
 
 }  // namespace
