@@ -37,7 +37,9 @@ class TracedRagged:
     def flat_values(self) -> Any:
         return self.values
 
-    def to_tensor(self, default_value: Any = None, shape: Any = None) -> Any:
+    def to_tensor(
+        self, default_value: Any = None, name: Any = None, shape: Any = None
+    ) -> Any:
         if shape is not None:
             refuse("to_tensor of a ragged value with a shape")
         if default_value is None:

@@ -4,6 +4,7 @@
 
 Values, dtypes, shapes and order must be equal, floats within a few units of the
 last place; so must be where errors are, and their class as `tf.errors` has it.
+Functions and methods must take the same arguments.
 Prints every difference with the steps that led to it, and a line with counts.
 """
 
@@ -21,6 +22,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 import numpy as np
 import penstock.tf
+import signatures
 import tensorflow
 from all_fixed import CASES
 from functions import cases
@@ -28,7 +30,9 @@ from pipelines import build, describe
 from results import near, shown
 
 MAX_ELEMENTS = 200
-GOLDEN = pathlib.Path(__file__).parents[2] / "python/tests/tf/functions.json"
+KEPT = pathlib.Path(__file__).parents[2] / "python" / "tests" / "tf"
+GOLDEN = KEPT / "functions.json"
+SIGNATURES = KEPT / "signatures.json"
 
 
 def leaves(value, path=""):
@@ -217,6 +221,22 @@ def compare_fixed(write):
     return len(CASES), different
 
 
+def compare_signatures(write):
+    """How many functions and methods there are, and of how many calls differ."""
+    found = sorted(signatures.names(tensorflow, penstock.tf))
+    theirs = signatures.signatures(tensorflow, found)
+    ours = signatures.signatures(penstock.tf, theirs)
+    different = 0
+    for name, wanted in theirs.items():
+        if not signatures.same(wanted, ours[name]):
+            different += 1
+            print(f"{name}: TensorFlow {wanted}, Penstock {ours[name]}", flush=True)
+    if write:
+        lines = [f"{json.dumps(name)}: {json.dumps(p)}" for name, p in theirs.items()]
+        SIGNATURES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    return len(theirs), different
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000)
@@ -238,14 +258,16 @@ def main():
     calls, bad_calls = compare_functions(options.seed, max(1, options.count // 50))
     fixed, bad_fixed = compare_fixed(options.write)
     calls, bad_calls = calls + fixed, bad_calls + bad_fixed
+    known, bad_known = compare_signatures(options.write)
     seconds = time.monotonic() - started
     print(
         f"compare: {options.count} pipelines, {elements} elements, "
         f"{different} different; {calls} calls of functions, {bad_calls} different; "
+        f"{known} signatures, {bad_known} different; "
         f"TensorFlow {tensorflow.__version__}, "
         f"{seconds:.0f} s"
     )
-    return 1 if different or bad_calls else 0
+    return 1 if different or bad_calls or bad_known else 0
 
 
 if __name__ == "__main__":

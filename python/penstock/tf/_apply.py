@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -27,17 +28,17 @@ def signed(
 ) -> Callable[..., Any]:
     """`function` of its values in order, under a name and with these parameters.
 
-    `parameters` are written as in a definition, and optional ones default to
-    None; a last one, `name`, is taken and not given on.
+    `parameters` are written as in a definition; a last one, `name`, is taken and
+    not given on.
     """
-    made = []
+    made, empty = [], inspect.Parameter.empty
     for text in parameters.split(", "):
         parameter, _, default = text.partition("=")
         made.append(
             inspect.Parameter(
                 parameter,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=None if default else inspect.Parameter.empty,
+                default=ast.literal_eval(default) if default else empty,
             )
         )
     signature = inspect.Signature(made)

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.tf import _structure
 from penstock.tf._apply import eager_only
+from penstock.tf._dtypes import int32
 from penstock.tf._structure import map_structure
 from penstock.tf._values import convert_to_tensor, unwrap, wrap
 
@@ -122,14 +123,23 @@ def map_fn(
 
 
 def vectorized_map(
-    fn: Callable[..., Any], elems: Any, fallback_to_while_loop: bool = True, **more: Any
+    fn: Callable[..., Any],
+    elems: Any,
+    fallback_to_while_loop: bool = True,
+    warn: bool = True,
 ) -> Any:
     """The same as `map_fn`."""
     return map_fn(fn, elems)
 
 
 def foldl(
-    fn: Callable[..., Any], elems: Any, initializer: Any = None, **more: Any
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
 ) -> Any:
     """``state = fn(state, row)`` from the first row to the last."""
     rows = list(convert_to_tensor(elems))
@@ -196,7 +206,7 @@ def inside_function() -> bool:
     return False
 
 
-def is_symbolic_tensor(x: Any) -> bool:
+def is_symbolic_tensor(tensor: Any) -> bool:
     """Values are there when a function sees them."""
     return False
 
@@ -208,7 +218,7 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def name_scope(name: Any = None, *unused: Any) -> Iterator[Any]:
+def name_scope(name: Any) -> Iterator[Any]:
     """Accepted: gives the name."""
     yield name
 
@@ -237,9 +247,8 @@ def tuple_(
     return [None if x is None else convert_to_tensor(x) for x in tensors]
 
 
-def shape_n(input: Any, out_type: Any = None, name: str | None = None) -> list[Any]:
+def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Any]:
     """The shapes of tensors."""
-    from penstock.tf._dtypes import int32
     from penstock.tf._layout import shape
 
-    return [shape(x, int32 if out_type is None else out_type) for x in input]
+    return [shape(x, out_type) for x in input]

@@ -154,26 +154,26 @@ _BY_NAME = {
 _BY_TYPE = {float: float32, int: int64, bool: bool_, str: string, bytes: string}
 
 
-def as_dtype(value: Any) -> DType:
+def as_dtype(type_value: Any) -> DType:
     """The `DType` of a name, a NumPy dtype or a Python type.
 
     >>> import numpy as np, penstock.tf as tf
     >>> tf.as_dtype("int32"), tf.as_dtype(np.float64), tf.as_dtype(float)
     (tf.int32, tf.float64, tf.float32)
     """
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, type) and value in _BY_TYPE:
-        return _BY_TYPE[value]
+    if isinstance(type_value, DType):
+        return type_value
+    if isinstance(type_value, type) and type_value in _BY_TYPE:
+        return _BY_TYPE[type_value]
     try:
-        return _BY_NAME[base.as_dtype(value).name]
+        return _BY_NAME[base.as_dtype(type_value).name]
     except TypeError:
         raise TypeError(
-            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow "
+            f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow "
             "DType."
         ) from None
 
 
-def numpy_dtype(value: Any) -> np.dtype[Any]:
+def numpy_dtype(type_value: Any) -> np.dtype[Any]:
     """The NumPy dtype of whatever names one."""
-    return as_dtype(value).dtype
+    return as_dtype(type_value).dtype

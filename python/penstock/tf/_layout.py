@@ -44,11 +44,11 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
 
 
 @traceable
-def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """The number of values."""
     x = convert_to_tensor(input)
     count = 1 if isinstance(x, bytes) else x.size
-    return convert_to_tensor(int(count), out_type)
+    return convert_to_tensor(int(count), int32 if out_type is None else out_type)
 
 
 @traceable

@@ -171,21 +171,21 @@ def eye(
 
 
 @traceable
-def range(*args: Any, **kwargs: Any) -> Any:
+def range(
+    start: Any,
+    limit: Any = None,
+    delta: Any = 1,
+    dtype: Any = None,
+    name: str | None = "range",
+) -> Any:
     """``range(limit)`` or ``range(start, limit[, delta])``, as a tensor.
 
     >>> import penstock.tf as tf
     >>> tf.range(3).numpy(), tf.range(1.0, 2.0, 0.5).numpy()
     (array([0, 1, 2], dtype=int32), array([1. , 1.5], dtype=float32))
     """
-    dtype = kwargs.pop("dtype", None)
-    kwargs.pop("name", None)
-    if kwargs:
-        named = {k: kwargs.pop(k) for k in ("start", "limit", "delta") if k in kwargs}
-        args = (*args, *named.values())
-    if kwargs or not 1 <= len(args) <= 3:
-        raise TypeError("range takes start, limit, delta, dtype and name")
-    values = [known(a) for a in args]
+    given = (0, start, delta) if limit is None else (start, limit, delta)
+    values = [known(v) for v in given]
     if dtype is None:
         kind = list_dtype(values)
     else:

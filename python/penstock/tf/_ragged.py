@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock._ragged import Ragged
-from penstock.tf._dtypes import as_dtype
+from penstock.tf._dtypes import as_dtype, int64, numpy_dtype
 from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
 from penstock.tf._values import wrap
 
@@ -76,7 +76,12 @@ class RaggedTensor:
 
     @classmethod
     def from_uniform_row_length(
-        cls, values: Any, uniform_row_length: Any, nrows: Any = None, **more: Any
+        cls,
+        values: Any,
+        uniform_row_length: Any,
+        nrows: Any = None,
+        validate: bool = True,
+        name: Any = None,
     ) -> RaggedTensor:
         size = int(uniform_row_length)
         rows = len(values) // size if nrows is None else int(nrows)
@@ -92,21 +97,39 @@ class RaggedTensor:
 
     @classmethod
     def from_nested_row_splits(
-        cls, flat_values: Any, nested_row_splits: Any, **more: Any
+        cls,
+        flat_values: Any,
+        nested_row_splits: Any,
+        name: Any = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         return cls._nested(flat_values, cls.from_row_splits, nested_row_splits)
 
     @classmethod
     def from_nested_row_lengths(
-        cls, flat_values: Any, nested_row_lengths: Any, **more: Any
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Any,
+        name: Any = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         return cls._nested(flat_values, cls.from_row_lengths, nested_row_lengths)
 
     @classmethod
     def from_tensor(
-        cls, tensor: Any, lengths: Any = None, padding: Any = None, **more: Any
+        cls,
+        tensor: Any,
+        lengths: Any = None,
+        padding: Any = None,
+        ragged_rank: int = 1,
+        name: Any = None,
+        row_splits_dtype: Any = int64,
     ) -> RaggedTensor:
         """The rows of an array, without their padding."""
+        if ragged_rank != 1:
+            raise ValueError(
+                f"from_tensor: ragged_rank must be 1 here, got {ragged_rank}"
+            )
         array = np.asarray(tensor)
         if lengths is None:
             sizes = np.full(len(array), array.shape[1], np.int64)
@@ -121,7 +144,9 @@ class RaggedTensor:
         return cls.from_row_lengths(flat, sizes)
 
     @classmethod
-    def from_sparse(cls, st_input: Any, **more: Any) -> RaggedTensor:
+    def from_sparse(
+        cls, st_input: Any, name: Any = None, row_splits_dtype: Any = int64
+    ) -> RaggedTensor:
         """The rows of a sparse tensor of two dimensions without gaps."""
         places = np.asarray(st_input.indices)
         rows = int(np.asarray(st_input.dense_shape)[0])
@@ -159,12 +184,16 @@ class RaggedTensor:
             for n in self.nested_row_lengths()
         )
 
-    def bounding_shape(self, axis: Any = None, **more: Any) -> Any:
+    def bounding_shape(
+        self, axis: Any = None, name: Any = None, out_type: Any = None
+    ) -> Any:
         sizes = [len(self)]
         for lengths in self.nested_row_lengths():
             sizes.append(int(np.asarray(lengths).max(initial=0)))
         sizes.extend(self._penstock_value.values.shape[1:])
         made = np.array(sizes, np.int64)
+        if out_type is not None:
+            made = made.astype(numpy_dtype(out_type))
         return wrap(made if axis is None else made[axis])
 
     @property
@@ -233,16 +262,21 @@ class RaggedTensor:
         inner = self._penstock_value.values.shape[1:]
         return TensorShape([len(self), *[None] * self.ragged_rank, *inner])
 
-    def nrows(self) -> Any:
-        return wrap(np.int64(len(self)))
+    def nrows(self, out_type: Any = None, name: Any = None) -> Any:
+        kind = np.dtype(np.int64) if out_type is None else numpy_dtype(out_type)
+        return wrap(kind.type(len(self)))
 
-    def row_lengths(self, axis: int = 1) -> Any:
-        return wrap(np.diff(self._penstock_value.row_splits))
+    def row_lengths(self, axis: int = 1, name: Any = None) -> Any:
+        if axis == 1:
+            return wrap(np.diff(self._penstock_value.row_splits))
+        return self.with_values(self.values.row_lengths(axis - 1))
 
     def to_list(self) -> list[Any]:
         return self._penstock_value.to_list()
 
-    def to_tensor(self, default_value: Any = None, shape: Any = None) -> Any:
+    def to_tensor(
+        self, default_value: Any = None, name: Any = None, shape: Any = None
+    ) -> Any:
         dense = self._penstock_value.to_dense(
             0 if default_value is None else default_value
         )

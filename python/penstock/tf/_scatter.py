@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock._errors import InvalidArgumentError
-from penstock.tf._apply import dims, eager_only, traceable
+from penstock.tf._apply import dims, eager_only, signed, traceable
 from penstock.tf._dtypes import int32, numpy_dtype
 from penstock.tf._structure import flatten, map_structure
 from penstock.tf._values import convert_to_tensor, unwrap, wrap
@@ -34,18 +34,17 @@ def _places(op: str, indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def _scatter(name: str, what: str, write: Callable[[Any, Any, Any], None]) -> Any:
-    def function(
-        tensor: Any, indices: Any, updates: Any, name: str | None = None
-    ) -> Any:
-        eager_only(function.__name__, tensor, indices, updates)
+    def function(tensor: Any, indices: Any, updates: Any, *policy: Any) -> Any:
+        eager_only(name, tensor, indices, updates)
         out = _array(tensor).copy()
-        places = _places(function.__name__, indices, out.shape)
+        places = _places(name, indices, out.shape)
         write(out, places, _array(updates).astype(out.dtype, copy=False))
         return wrap(out)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`tensor` with `updates` {what} at `indices`."
-    return traceable(function)
+    policy = "" if write is _set else "bad_indices_policy='', "
+    parameters = f"tensor, indices, updates, {policy}name=None"
+    said = f"`tensor` with `updates` {what} at `indices`."
+    return signed(function, name, parameters, said)
 
 
 def _set(out: Any, places: Any, updates: Any) -> None:
@@ -240,13 +239,19 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
 
 
 def foldr(
-    fn: Callable[..., Any], elems: Any, initializer: Any = None, **more: Any
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
 ) -> Any:
     """``fn(result, row)`` over all rows, from the last."""
     from penstock.tf._control import foldl
 
     turned = map_structure(lambda x: convert_to_tensor(x)[::-1], elems)
-    return foldl(fn, turned, initializer, **more)
+    return foldl(fn, turned, initializer)
 
 
 def scan(

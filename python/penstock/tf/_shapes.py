@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _spec as base
-from penstock.tf._dtypes import DType, as_dtype, float32
+from penstock.tf._dtypes import DType, as_dtype, float32, int64
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -290,7 +290,7 @@ class RaggedTensorSpec(_CompositeSpec):
         shape: Any = None,
         dtype: Any = float32,
         ragged_rank: int | None = None,
-        row_splits_dtype: Any = None,
+        row_splits_dtype: Any = int64,
         flat_values_spec: Any = None,
     ) -> None:
         super().__init__(shape, dtype)

@@ -76,7 +76,13 @@ multiply_no_nan = _no_zero(
     "x * y, and 0 where y is.",
     lambda x, y: np.where(y == 0, 0, x * y),
 )
-nextafter = _no_zero("nextafter", "The next number towards y.", np.nextafter)
+_next = _no_zero("nextafter", "The next number towards y.", np.nextafter)
+
+
+@traceable
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Any:
+    """The next number from x1 towards x2."""
+    return _next(x1, x2)
 
 
 @traceable

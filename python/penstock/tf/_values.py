@@ -479,13 +479,20 @@ def _string_array(value: Any) -> Any:
     return made
 
 
-def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Any:
     """`value` as a tensor: a Python int is int32, a float float32.
 
     >>> import penstock.tf as tf
     >>> tf.convert_to_tensor([1.5, 2]).dtype
     tf.float32
     """
+    if dtype_hint is not None and dtype is None:
+        try:
+            return convert_to_tensor(value, dtype_hint)
+        except (TypeError, ValueError):
+            return convert_to_tensor(value)
     kind = None if dtype is None else numpy_dtype(dtype)
     if isinstance(value, TracedBytes):
         return value

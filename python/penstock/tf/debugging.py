@@ -44,11 +44,18 @@ def _comparison(name: str, np_name: str) -> Any:
 
 
 assert_equal = _comparison("assert_equal", "equal")
-assert_none_equal = _comparison("assert_none_equal", "not_equal")
+_none_equal = _comparison("assert_none_equal", "not_equal")
 assert_greater = _comparison("assert_greater", "greater")
 assert_greater_equal = _comparison("assert_greater_equal", "greater_equal")
 assert_less = _comparison("assert_less", "less")
 assert_less_equal = _comparison("assert_less_equal", "less_equal")
+
+
+def assert_none_equal(
+    x: Any, y: Any, summarize: Any = None, message: Any = None, name: Any = None
+) -> None:
+    """Checks that no two values are equal."""
+    _none_equal(x, y, message)
 
 
 def assert_near(
@@ -73,12 +80,16 @@ def assert_near(
         raise InvalidArgumentError(f"assert_near: {message or ''} {a} and {b}")
 
 
-def assert_positive(x: Any, message: Any = None, **more: Any) -> None:
+def assert_positive(
+    x: Any, message: Any = None, summarize: Any = None, name: Any = None
+) -> None:
     """Checks that all values are above 0."""
     assert_greater(x, np.zeros((), _plain(x).dtype), message)
 
 
-def assert_non_negative(x: Any, message: Any = None, **more: Any) -> None:
+def assert_non_negative(
+    x: Any, message: Any = None, summarize: Any = None, name: Any = None
+) -> None:
     """Checks that no value is below 0."""
     assert_greater_equal(x, np.zeros((), _plain(x).dtype), message)
 
@@ -90,7 +101,9 @@ def assert_all_finite(x: Any, message: Any = "", name: Any = None) -> Any:
     return x
 
 
-check_numerics = assert_all_finite
+def check_numerics(tensor: Any, message: Any = "", name: Any = None) -> Any:
+    """`tensor`, of which all values must be finite."""
+    return assert_all_finite(tensor, message)
 
 
 def assert_rank(x: Any, rank: Any, message: Any = None, name: Any = None) -> None:
@@ -102,7 +115,13 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: Any = None) -> Non
         )
 
 
-def assert_shapes(shapes: Any, data: Any = None, **more: Any) -> None:
+def assert_shapes(
+    shapes: Any,
+    data: Any = None,
+    summarize: Any = None,
+    message: Any = None,
+    name: Any = None,
+) -> None:
     """Checks shapes; a name stands for the same size everywhere."""
     sizes: dict[str, int] = {}
     pairs = shapes.items() if isinstance(shapes, dict) else shapes
@@ -132,12 +151,16 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: Any = None) -
         raise InvalidArgumentError(f"Assert: assertion failed: {data}")
 
 
-def assert_negative(x: Any, message: Any = None, **more: Any) -> None:
+def assert_negative(
+    x: Any, message: Any = None, summarize: Any = None, name: Any = None
+) -> None:
     """Checks that all values are below 0."""
     assert_less(x, 0, message)
 
 
-def assert_non_positive(x: Any, message: Any = None, **more: Any) -> None:
+def assert_non_positive(
+    x: Any, message: Any = None, summarize: Any = None, name: Any = None
+) -> None:
     """Checks that no value is above 0."""
     assert_less_equal(x, 0, message)
 
@@ -197,7 +220,9 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return is_tensor(tensor) and as_dtype(tensor.dtype).is_numeric
 
 
-def enable_check_numerics(*unused: Any, **more: Any) -> None:
+def enable_check_numerics(
+    stack_height_limit: int = 30, path_length_limit: int = 50
+) -> None:
     """Accepted: use `tf.debugging.check_numerics` where it matters."""
 
 

@@ -251,7 +251,16 @@ class TFRecordOptions:
     """How a `TFRecordWriter` compresses: "GZIP", "ZLIB" or nothing."""
 
     def __init__(
-        self, compression_type: Any = None, compression_level: Any = None, **more: Any
+        self,
+        compression_type: Any = None,
+        flush_mode: Any = None,
+        input_buffer_size: Any = None,
+        output_buffer_size: Any = None,
+        window_bits: Any = None,
+        compression_level: Any = None,
+        compression_method: Any = None,
+        mem_level: Any = None,
+        compression_strategy: Any = None,
     ) -> None:
         self.compression_type = compression_type or ""
         self.compression_level = compression_level

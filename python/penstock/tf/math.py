@@ -182,7 +182,7 @@ tan = _unary("tan", "tan", "The tangent")
 tanh = _unary("tanh", "tanh", "The hyperbolic tangent")
 
 add = _binary("add", "add", "x + y")
-atan2 = _binary("atan2", "arctan2", "The angle of the point (y, x)")
+_angle = _binary("atan2", "arctan2", "The angle of the point (y, x)")
 equal = _binary("equal", "equal", "x == y")
 floordiv = _binary("floordiv", "floor_divide", "x // y")
 floormod = _binary("floormod", "remainder", "x % y")
@@ -396,17 +396,23 @@ def reduce_logsumexp(
 
 
 @traceable
+def atan2(y: Any, x: Any, name: str | None = None) -> Any:
+    """The angle of the point (y, x), value by value."""
+    return _angle(y, x)
+
+
+@traceable
 def count_nonzero(
     input: Any,
     axis: Any = None,
-    keepdims: bool = False,
+    keepdims: bool | None = None,
     dtype: Any = int64,
     name: str | None = None,
 ) -> Any:
     """How many values are not zero."""
     hits = apply("not_equal", convert_to_tensor(input), 0)
     counts = hits.astype(numpy_dtype(dtype))
-    return reduce_sum(counts, axis, keepdims)
+    return reduce_sum(counts, axis, bool(keepdims))
 
 
 def _arg(np_name: str, input: Any, axis: Any, output_type: Any) -> Any:
@@ -541,11 +547,15 @@ def bincount(
 
 @traceable
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None
+    x: Any,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
 ) -> Any:
     """`x` divided by its Euclidean norm."""
     x = convert_to_tensor(x)
-    total = reduce_sum(square(x), axis, True)
+    total = reduce_sum(square(x), dim if axis is None else axis, True)
     return x * rsqrt(maximum(total, epsilon))
 
 

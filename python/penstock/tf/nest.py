@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.tf import _missing
-from penstock.tf._structure import encode_tuple, flatten
+from penstock.tf._structure import encode_tuple
+from penstock.tf._structure import flatten as _leaves
 from penstock.tf._structure import map_structure as _map
 
 
@@ -22,9 +23,14 @@ def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
     return _map(func, *structure)
 
 
-def is_nested(structure: Any) -> bool:
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves of a structure, those of dicts by their keys."""
+    return _leaves(structure)
+
+
+def is_nested(seq: Any) -> bool:
     """Whether it is a list, a tuple or a dict."""
-    return isinstance(structure, (list, tuple, dict))
+    return isinstance(seq, (list, tuple, dict))
 
 
 def pack_sequence_as(

@@ -13,16 +13,36 @@ import numpy as np
 
 from penstock._ragged import Ragged
 from penstock.tf import _missing
-from penstock.tf._dtypes import numpy_dtype
+from penstock.tf._apply import dims
+from penstock.tf._dtypes import int64, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._values import convert_to_tensor, list_to_array, wrap
 
 
-def constant(pylist: Any, dtype: Any = None, **more: Any) -> Any:
-    """A ragged tensor of nested lists."""
+def constant(
+    pylist: Any,
+    dtype: Any = None,
+    ragged_rank: int | None = None,
+    inner_shape: Any = None,
+    name: str | None = None,
+    row_splits_dtype: Any = int64,
+) -> Any:
+    """A ragged tensor of nested lists.
+
+    Of them `ragged_rank` levels are ragged, all by default; what is inside has
+    one shape.
+
+    >>> import penstock.tf as tf
+    >>> tf.ragged.constant([[[1, 2]], [[3, 4], [5, 6]]], ragged_rank=1).shape
+    TensorShape([2, None, 2])
+    """
     level = list(pylist)
     splits: list[Any] = []
-    while any(isinstance(row, (list, tuple)) for row in level):
+    if inner_shape is not None and ragged_rank is None:
+        ragged_rank = _depth(level) - 1 - len(dims(inner_shape))
+    while len(splits) != ragged_rank and any(
+        isinstance(row, (list, tuple)) for row in level
+    ):
         lengths = [len(row) for row in level]
         splits.append(np.cumsum([0, *lengths]).astype(np.int64))
         level = [item for row in level for item in row]
@@ -30,6 +50,13 @@ def constant(pylist: Any, dtype: Any = None, **more: Any) -> Any:
     if not splits:
         return wrap(values)
     return RaggedTensor._of(Ragged(values, tuple(splits)))
+
+
+def _depth(pylist: Any) -> int:
+    """How many lists are in each other."""
+    if not isinstance(pylist, (list, tuple)):
+        return 0
+    return 1 + max(map(_depth, pylist), default=0)
 
 
 def stack(values: Any, axis: int = 0, name: str | None = None) -> RaggedTensor:
@@ -41,7 +68,12 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> RaggedTensor:
 
 
 def range(  # noqa: A001 (TensorFlow's name)
-    starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, **more: Any
+    starts: Any,
+    limits: Any = None,
+    deltas: Any = 1,
+    dtype: Any = None,
+    name: str | None = None,
+    row_splits_dtype: Any = int64,
 ) -> RaggedTensor:
     """Rows of numbers in steps.
 

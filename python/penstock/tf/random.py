@@ -406,7 +406,7 @@ def experimental_stateless_shuffle(value: Any, seed: Any, **more: Any) -> Any:
 
 
 @traceable
-def split(seed: Any, num: int = 2, **more: Any) -> Any:
+def split(seed: Any, num: int = 2, alg: str = "auto_select") -> Any:
     """Several seeds of one.
 
     >>> import penstock.tf as tf
@@ -418,7 +418,7 @@ def split(seed: Any, num: int = 2, **more: Any) -> Any:
 
 
 @traceable
-def fold_in(seed: Any, data: Any, **more: Any) -> Any:
+def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> Any:
     """A seed of a seed and a number."""
     first = _stateless("below", np.int64, (2,), seed, 2**31 - 1)
     number = engine_ops.cast(data, np.int64)
@@ -436,17 +436,34 @@ class Generator:
     True
     """
 
-    def __init__(self, key: int) -> None:
-        self._key = key
-        self._calls = 0
+    def __init__(
+        self, copy_from: Any = None, state: Any = None, alg: Any = None
+    ) -> None:
+        """A copy of another, or one whose state is (key, calls so far)."""
+        if copy_from is not None:
+            state = copy_from._key, copy_from._calls
+        if state is None:
+            raise ValueError("Generator: copy_from or state must be given")
+        values = [int(v) for v in np.asarray(state).reshape(-1)]
+        self._key = values[0]
+        self._calls = values[1] if len(values) > 1 else 0
+
+    @classmethod
+    def from_state(cls, state: Any, alg: Any = None) -> Generator:
+        return cls(state=state)
 
     @classmethod
     def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
-        return cls(int(np.asarray(seed).reshape(-1)[0]))
+        return cls(state=int(np.asarray(seed).reshape(-1)[0]))
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        return cls(int.from_bytes(os.urandom(7), "little"))
+        return cls(state=int.from_bytes(os.urandom(7), "little"))
+
+    @property
+    def state(self) -> Any:
+        """What a generator that goes on from here is made of."""
+        return wrap(np.array([self._key, self._calls], np.int64))
 
     def _seed(self) -> tuple[int, int]:
         self._calls += 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock._errors import DataLossError, InvalidArgumentError
 from penstock.tf import _missing
-from penstock.tf._apply import traceable
+from penstock.tf._apply import axes, traceable
 from penstock.tf._parsed import Listed
 from penstock.tf._ragged import RaggedTensor, SparseTensor
 from penstock.tf._shapes import TensorShape
@@ -106,10 +106,21 @@ def expand_dims(
     return SparseTensor(wider, wrap(values), np.insert(shape, at, 1))
 
 
-def concat(axis: int, sp_inputs: Any, **more: Any) -> SparseTensor:
+def concat(
+    axis: int,
+    sp_inputs: Any,
+    expand_nonconcat_dims: bool = False,
+    name: str | None = None,
+) -> SparseTensor:
     """Several along one dimension."""
     inputs = [_parts(s) for s in sp_inputs]
     at = int(axis) % len(inputs[0][2])
+    others = {tuple(np.delete(shape, at).tolist()) for _, _, shape in inputs}
+    if len(others) > 1 and not expand_nonconcat_dims:
+        raise InvalidArgumentError(
+            f"sparse.concat: the other dimensions differ: {sorted(others)}; "
+            "expand_nonconcat_dims=True takes the largest"
+        )
     places, offset = [], 0
     for own, _, shape in inputs:
         moved = own.copy()
@@ -168,10 +179,41 @@ def _reduced(reduce: Any, sp_input: SparseTensor, axis: Any, keepdims: Any) -> A
 
 
 def reduce_sum(
-    sp_input: SparseTensor, axis: Any = None, keepdims: Any = None, **more: Any
+    sp_input: SparseTensor,
+    axis: Any = None,
+    keepdims: Any = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
 ) -> Any:
-    """Sums, as an array."""
-    return _reduced(np.sum, sp_input, axis, keepdims)
+    """Sums, as an array, or as a sparse tensor."""
+    made = _reduced(np.sum, sp_input, axis, keepdims)
+    return from_dense(made) if output_is_sparse else made
+
+
+def reduce_max(
+    sp_input: SparseTensor,
+    axis: Any = None,
+    keepdims: Any = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The largest of the values that are there; 0 where there are none."""
+    made = _largest(sp_input, axis, bool(keepdims))
+    return from_dense(made) if output_is_sparse else made
+
+
+def _largest(sp_input: SparseTensor, axis: Any, keepdims: bool) -> Any:
+    places, values, shape = _parts(sp_input)
+    sizes = tuple(int(s) for s in shape)
+    low = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min
+    full = np.full(sizes, low, values.dtype)
+    there = np.zeros(sizes, bool)
+    np.maximum.at(full, tuple(places.T), values)
+    there[tuple(places.T)] = True
+    over = None if axis is None else axes(axis)
+    made = full.max(axis=over, keepdims=keepdims)
+    found = there.any(axis=over, keepdims=keepdims)
+    return wrap(np.where(found, made, np.zeros((), values.dtype))[()])
 
 
 def fill_empty_rows(
