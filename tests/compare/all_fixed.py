@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fixed
 import fixed_images
+import fixed_numbers
 import fixed_records
 
-CASES = [*fixed.CASES, *fixed_images.CASES, *fixed_records.CASES]
+MODULES = fixed, fixed_images, fixed_records, fixed_numbers
+CASES = [call for module in MODULES for call in module.CASES]

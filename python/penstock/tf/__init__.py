@@ -13,24 +13,30 @@ an accelerator. A name that is not here is taken from the installed TensorFlow.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from penstock.tf import (
     _missing,
     audio,
+    autograph,
+    bitwise,
     compat,
     data,
     debugging,
+    dtypes,
     errors,
     experimental,
     image,
     io,
+    linalg,
     lookup,
     math,
     nest,
     nn,
     ragged,
     random,
+    signal,
     sparse,
     strings,
     train,
@@ -63,6 +69,8 @@ from penstock.tf._dtypes import (
     DType,
     as_dtype,
     bfloat16,
+    complex64,
+    complex128,
     double,
     float16,
     float32,
@@ -229,10 +237,16 @@ from penstock.tf.math import (
     truncatediv,
     truncatemod,
 )
+from penstock.tf.math import complex_ as complex
 from penstock.tf.strings import as_string
 
 newaxis = None
 realdiv = truediv
+
+
+def get_logger() -> logging.Logger:
+    """The logger that programs ask TensorFlow for."""
+    return logging.getLogger("tensorflow")
 
 
 def __getattr__(name: str) -> Any:
@@ -271,8 +285,10 @@ __all__ = [
     "atan2",
     "atanh",
     "audio",
+    "autograph",
     "bfloat16",
     "bitcast",
+    "bitwise",
     "bool",
     "boolean_mask",
     "broadcast_dynamic_shape",
@@ -283,6 +299,9 @@ __all__ = [
     "clip_by_norm",
     "clip_by_value",
     "compat",
+    "complex",
+    "complex128",
+    "complex64",
     "concat",
     "cond",
     "constant",
@@ -296,6 +315,7 @@ __all__ = [
     "device",
     "divide",
     "double",
+    "dtypes",
     "dynamic_partition",
     "dynamic_stitch",
     "einsum",
@@ -317,6 +337,7 @@ __all__ = [
     "function",
     "gather",
     "gather_nd",
+    "get_logger",
     "get_static_value",
     "greater",
     "greater_equal",
@@ -338,6 +359,7 @@ __all__ = [
     "is_tensor",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "logical_and",
     "logical_not",
@@ -394,6 +416,7 @@ __all__ = [
     "shape",
     "shape_n",
     "sigmoid",
+    "signal",
     "sign",
     "sin",
     "sinh",

@@ -109,6 +109,35 @@ class DType(base.DType):
         return as_dtype, (self.name,)
 
 
+class _Complex(DType):
+    """Of arrays inside a function only: elements of a pipeline have none."""
+
+    __slots__ = ()
+
+    @property
+    def is_complex(self) -> bool:
+        return True
+
+    @property
+    def is_numeric(self) -> bool:
+        return True
+
+    @property
+    def real_dtype(self) -> DType:
+        return float64 if self.name == "complex128" else float32
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return isinstance(other, (str, DType, np.dtype, type)) and (
+                self.name == as_dtype(other).name
+            )
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
 class _Text(DType):
     __slots__ = ()
     _is_numeric = False
@@ -127,9 +156,16 @@ float16 = half = DType("float16", 2)
 bfloat16 = DType("bfloat16", 2)
 float32 = DType("float32", 4)
 float64 = double = DType("float64", 8)
+complex64 = _Complex("complex64", 8)
+complex128 = _Complex("complex128", 16)
 string = _Text("string", 0)
 unknown = _Text("unknown", 0)
 
+_COMPLEX: dict[str, DType] = {
+    "complex64": complex64,
+    "complex128": complex128,
+    "complex": complex128,
+}
 _BY_NAME = {
     dtype.name: dtype
     for dtype in (
@@ -165,6 +201,8 @@ def as_dtype(type_value: Any) -> DType:
         return type_value
     if isinstance(type_value, type) and type_value in _BY_TYPE:
         return _BY_TYPE[type_value]
+    if str(getattr(type_value, "__name__", type_value)) in _COMPLEX:
+        return _COMPLEX[str(getattr(type_value, "__name__", type_value))]
     try:
         return _BY_NAME[base.as_dtype(type_value).name]
     except TypeError:

@@ -456,6 +456,8 @@ def list_to_array(value: Any, dtype: Any = None) -> Any:
     found = list_dtype(value) if dtype is None else np.dtype(dtype)
     if found is None or found.kind in "SUO":
         return _string_array(value)
+    if dtype is not None and found.kind in "iub" and _has_float(value):
+        raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {found}")
     try:
         made = np.array(value, dtype=found)
     except ValueError as error:
@@ -465,6 +467,13 @@ def list_to_array(value: Any, dtype: Any = None) -> Any:
             ) from None
         raise
     return made
+
+
+def _has_float(value: Any) -> bool:
+    """Whether a float of Python's own is in a nested list."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_float, value))
+    return type(value) is float
 
 
 def _string_array(value: Any) -> Any:

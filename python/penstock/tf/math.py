@@ -396,6 +396,46 @@ def reduce_logsumexp(
 
 
 @traceable
+def real(input: Any, name: str | None = None) -> Any:
+    """The real part."""
+    return _part("real", input, np.real)
+
+
+@traceable
+def imag(input: Any, name: str | None = None) -> Any:
+    """The imaginary part."""
+    return _part("imag", input, np.imag)
+
+
+@traceable
+def conj(x: Any, name: str | None = None) -> Any:
+    """With the sign of the imaginary part changed."""
+    return _part("conj", x, np.conj)
+
+
+@traceable
+def angle(input: Any, name: str | None = None) -> Any:
+    """The angle of complex values; 0 or pi of real ones."""
+    return _part("angle", input, np.angle)
+
+
+def _part(op: str, value: Any, function: Any) -> Any:
+    eager_only(op, value)
+    values = np.asarray(convert_to_tensor(value))
+    return wrap(np.asarray(function(values))[()])
+
+
+@traceable
+def complex_(real: Any, imag: Any, name: str | None = None) -> Any:
+    """Complex values of two parts."""
+    eager_only("complex", real, imag)
+    parts = [np.asarray(convert_to_tensor(v)) for v in (real, imag)]
+    wide = any(p.dtype == np.float64 for p in parts)
+    made = parts[0] + 1j * parts[1]
+    return wrap(np.asarray(made).astype(np.complex128 if wide else np.complex64)[()])
+
+
+@traceable
 def atan2(y: Any, x: Any, name: str | None = None) -> Any:
     """The angle of the point (y, x), value by value."""
     return _angle(y, x)

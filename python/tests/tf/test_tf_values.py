@@ -262,3 +262,31 @@ def test_parsed_lists_are_sparse_tensors():
     batch = tf.io.parse_example(records, features)["ids"]
     assert tf.sparse.to_dense(batch).numpy().tolist() == [[1, 2], [0, 0], [3, 0]]
     assert batch.indices.numpy().tolist() == [[0, 0], [0, 1], [2, 0]]
+
+
+def test_spectra_of_sounds_in_a_pipeline():
+    def spectrum(wave):
+        made = tf.signal.stft(wave, frame_length=16, frame_step=8)
+        mel = tf.signal.linear_to_mel_weight_matrix(4, 9, 8000, 20.0, 4000.0)
+        return tf.math.log(tf.matmul(tf.abs(made), mel) + 1e-6)
+
+    tones = [np.sin(np.arange(64) * f).astype(np.float32) for f in (0.3, 1.2, 2.5)]
+    ds = tf.data.Dataset.from_tensor_slices(np.stack(tones))
+    (batch,) = ds.map(spectrum, num_parallel_calls=tf.data.AUTOTUNE).batch(3)
+    assert batch.shape == (3, 7, 4)
+    assert batch.dtype == tf.float32
+    assert tf.argmax(batch[:, 0], axis=1).numpy().tolist() == [0, 2, 3]
+
+
+def test_complex_values_know_what_they_are():
+    value = tf.complex([1.0, 2.0], [0.5, -0.5])
+    assert value.dtype == tf.complex64 == np.complex64
+    assert tf.complex64 == "complex64"
+    assert value.dtype.is_complex
+    assert value.dtype.real_dtype == tf.float32
+    assert tf.complex64 != tf.complex128
+    assert tf.float32 != tf.complex64
+    assert not tf.float32.is_complex
+    ds = tf.data.Dataset.range(1).map(lambda x: tf.complex(1.0, 2.0))
+    with pytest.raises(Exception, match="complex"):
+        list(ds)
