@@ -13,6 +13,22 @@ FILTER = _random.random((3, 2, 2, 3)).astype(np.float32)
 BITS = np.array([5, -6, 7, 1], np.int32)
 
 
+def table(tf, **more):
+    pairs = tf.data.Dataset.from_tensor_slices(
+        (["a", "b", "c"], tf.constant([5, 6, 7], tf.int64))
+    )
+    return tf.data.experimental.table_from_dataset(pairs, **more)
+
+
+def index(tf, **more):
+    words = tf.data.Dataset.from_tensor_slices(["a", "b", "c"])
+    return tf.data.experimental.index_table_from_dataset(words, **more)
+
+
+def places(tf, *rows):
+    return tf.SparseTensor(list(rows), list(range(1, len(rows) + 1)), [3, 2])
+
+
 def parts(tf, values):
     """Complex values in what JSON can hold."""
     return [tf.math.real(values), tf.math.imag(values), values.dtype.name]
@@ -94,4 +110,37 @@ CASES = [
     lambda tf: tf.constant([1.5, 2], tf.int32),
     lambda tf: tf.constant([[1], [2.0]], tf.int64),
     lambda tf: tf.constant([1, 2], tf.float32),
+    lambda tf: table(tf, default_value=-1).lookup(tf.constant(["b", "z"])),
+    lambda tf: table(tf, default_value=-1, vocab_size=1).lookup(tf.constant(["b"])),
+    lambda tf: index(tf).lookup(tf.constant(["b", "z"])),
+    lambda tf: index(tf, num_oov_buckets=-1),
+    lambda tf: tf.sparse.to_dense(places(tf, [0, 1], [2, 0])),
+    lambda tf: tf.sparse.to_dense(places(tf, [0, 1], [3, 0])),
+    lambda tf: tf.sparse.to_dense(places(tf, [-1, 1])),
+    lambda tf: tf.sparse.to_dense(places(tf, [0, 1], [0, 1])),
+    lambda tf: tf.sparse.to_dense(places(tf, [1, 0], [0, 1])),
+    lambda tf: tf.sparse.to_dense(places(tf, [1, 0], [0, 1]), validate_indices=False),
+    lambda tf: tf.sparse.reset_shape(places(tf, [0, 1], [1, 0])),
+    lambda tf: tf.sparse.reset_shape(places(tf, [0, 1], [1, 0]), [4, 4]),
+    lambda tf: tf.sparse.reset_shape(places(tf, [0, 1], [1, 0]), [1, 1]),
+    lambda tf: tf.sparse.eye(2, 3),
+    lambda tf: tf.sparse.split(places(tf, [0, 1], [2, 0]), 2, axis=0),
+    lambda tf: tf.sparse.sparse_dense_matmul(places(tf, [0, 1], [2, 0]), [[1], [2]]),
+    lambda tf: tf.io.deserialize_many_sparse(
+        tf.io.serialize_many_sparse(places(tf, [0, 1], [2, 0])), tf.int32
+    ),
+    lambda tf: tf.io.deserialize_many_sparse(
+        [tf.io.serialize_sparse(places(tf, [0, 1], [2, 0]))], tf.int32
+    ),
+    lambda tf: tf.TensorArray(tf.int32, 2).write(0, [1]).write(1, [2]).stack(),
+    lambda tf: tf.TensorArray(tf.int32, 2).write(0, [1, 5]).stack(),
+    lambda tf: tf.TensorArray(tf.int32, 2).write(2, [1]).stack(),
+    lambda tf: tf.TensorArray(tf.int32, 0, dynamic_size=True).write(2, 7).stack(),
+    lambda tf: tf.TensorArray(tf.int32, 2).unstack([[1, 2], [3, 4]]).read(1),
+    lambda tf: tf.TensorArray(tf.int32, 2).unstack([[1, 2], [3, 4]]).concat(),
+    lambda tf: tf.TensorArray(tf.int32, 2).unstack([5, 6, 7]).gather([2, 0]),
+    lambda tf: tf.TensorArray(tf.int32, 2).split([5, 6, 7], [1, 2]).read(1),
+    lambda tf: tf.TensorArray(tf.int32, 3).scatter([2, 0, 1], [5, 6, 7]).stack(),
+    lambda tf: tf.TensorArray(tf.int32, 1).write(0, tf.constant(1.5)),
+    lambda tf: tf.TensorArray(tf.int32, 3).size(),
 ]

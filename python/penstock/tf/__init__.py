@@ -171,6 +171,7 @@ from penstock.tf._shapes import (
     TensorShape,
     TensorSpec,
 )
+from penstock.tf._tensor_array import TensorArray
 from penstock.tf._values import AnyTensor as Tensor
 from penstock.tf._values import constant, convert_to_tensor, is_tensor
 from penstock.tf.debugging import (
@@ -240,6 +241,8 @@ from penstock.tf.math import (
 from penstock.tf.math import complex_ as complex
 from penstock.tf.strings import as_string
 
+# The TensorFlow whose names and meaning these are.
+__version__ = "2.21.0"
 newaxis = None
 realdiv = truediv
 
@@ -263,6 +266,7 @@ __all__ = [
     "SparseTensor",
     "SparseTensorSpec",
     "Tensor",
+    "TensorArray",
     "TensorShape",
     "TensorSpec",
     "abs",

@@ -36,12 +36,6 @@ _INSTEAD = {
     "tf.data.experimental.make_saveable_from_iterator": (
         "`it.state_dict()` and `it.load_state_dict(state)` keep where it is"
     ),
-    "tf.data.experimental.table_from_dataset": (
-        "make a `tf.lookup.StaticHashTable` of the elements of the dataset"
-    ),
-    "tf.data.experimental.index_table_from_dataset": (
-        "make a `tf.lookup.StaticVocabularyTable` of the elements of the dataset"
-    ),
     "tf.keras": "models are Keras's own: give them the arrays of the pipeline",
     "tf.Variable": "keep state in `Dataset.scan`, or in Python",
     "tf.py_func": "use tf.py_function",

@@ -9,6 +9,7 @@ import numpy as np
 from penstock._errors import InvalidArgumentError
 from penstock.tf._apply import eager_only, traceable
 from penstock.tf._values import convert_to_tensor, wrap
+from penstock.tf._windows import windows
 
 _YIQ = np.array(
     [
@@ -112,22 +113,8 @@ def extract_patches(
     [[0, 1, 3, 4], [1, 2, 4, 5]]
     """
     x = _array("extract_patches", images)
-    (rows, columns), (down, right), (far_down, far_right) = (
-        (int(v[1]), int(v[2])) for v in (sizes, strides, rates)
-    )
-    tall, wide = (rows - 1) * far_down + 1, (columns - 1) * far_right + 1
-    if padding == "SAME":
-        widths = []
-        for size, reach, step in ((x.shape[1], tall, down), (x.shape[2], wide, right)):
-            missing = max((-(-size // step) - 1) * step + reach - size, 0)
-            widths.append((missing // 2, missing - missing // 2))
-        x = np.pad(x, ((0, 0), *widths, (0, 0)))
-    elif padding != "VALID":
-        raise InvalidArgumentError(
-            f"extract_patches: padding must be SAME or VALID, got {padding!r}"
-        )
-    views = np.lib.stride_tricks.sliding_window_view(x, (tall, wide), axis=(1, 2))
-    views = views[:, ::down, ::right, :, ::far_down, ::far_right]
+    size = int(sizes[1]), int(sizes[2])
+    views = windows(x, size, strides, padding, rates, 0)
     made = np.moveaxis(views, 3, -1)
     return wrap(np.ascontiguousarray(made.reshape(*made.shape[:3], -1)))
 

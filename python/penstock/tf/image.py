@@ -39,6 +39,7 @@ from penstock.tf._boxes import (
     non_max_suppression_with_scores as non_max_suppression_with_scores,
 )
 from penstock.tf._dtypes import as_dtype, int32, numpy_dtype, uint8
+from penstock.tf._making import cast
 from penstock.tf._patches import (
     crop_and_resize as crop_and_resize,
 )
@@ -577,16 +578,66 @@ def sample_distorted_bounding_box(
     name: str | None = None,
 ) -> Any:
     """(begin, size, box) of a random part that covers enough of a box."""
-    made = engine.sample_distorted_bounding_box(
-        image_size if has_traced(image_size) else np.asarray(image_size),
-        bounding_boxes if has_traced(bounding_boxes) else np.asarray(bounding_boxes),
-        float(min_object_covered),
-        aspect_ratio_range or (0.75, 1.33),
-        area_range or (0.05, 1.0),
-        int(max_attempts or 100),
-        bool(use_image_if_no_bounding_boxes),
+    return _part_of(
+        (image_size, bounding_boxes),
+        (min_object_covered, aspect_ratio_range, area_range),
+        max_attempts,
+        use_image_if_no_bounding_boxes,
+        None,
     )
-    return tuple(_made(part) for part in made)
+
+
+def _part_of(
+    given: tuple[Any, Any], limits: Any, attempts: Any, whole: Any, seed: Any
+) -> Any:
+    """`limits` are the part of a box that is covered, ratios of sides and areas."""
+    covered, ratios, areas = limits
+    size, boxes = (
+        v if has_traced(v) else np.asarray(convert_to_tensor(v)) for v in given
+    )
+    # Where the part is has the dtype of the size.
+    kind = getattr(size, "dtype", np.int32)
+    begin, extent, box = engine.sample_distorted_bounding_box(
+        size,
+        boxes,
+        float(covered),
+        ratios or (0.75, 1.33),
+        areas or (0.05, 1.0),
+        int(attempts or 100),
+        bool(whole),
+        seed=seed,
+    )
+    return cast(_made(begin), kind), cast(_made(extent), kind), _made(box)
+
+
+@traceable
+def stateless_sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: Any,
+    min_object_covered: float = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: Any = None,
+    use_image_if_no_bounding_boxes: Any = None,
+    name: str | None = None,
+) -> Any:
+    """(begin, size, box) of a part that covers enough of a box, by the seed.
+
+    >>> import penstock.tf as tf
+    >>> boxes = [[[0.0, 0.0, 1.0, 1.0]]]
+    >>> one, two = (tf.image.stateless_sample_distorted_bounding_box(
+    ...     (40, 30, 3), boxes, seed=(1, 2)) for _ in range(2))
+    >>> bool(tf.reduce_all(one[0] == two[0]) and tf.reduce_all(one[1] == two[1]))
+    True
+    """
+    return _part_of(
+        (image_size, bounding_boxes),
+        (min_object_covered, aspect_ratio_range, area_range),
+        max_attempts,
+        use_image_if_no_bounding_boxes,
+        seed if has_traced(seed) else dims(seed),
+    )
 
 
 def __getattr__(name: str) -> Any:

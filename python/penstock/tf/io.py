@@ -27,9 +27,10 @@ from penstock.io import (
 )
 from penstock.tf import _missing, _sequences, gfile
 from penstock.tf._apply import traceable
-from penstock.tf._dtypes import as_dtype
+from penstock.tf._dtypes import as_dtype, int64, string
 from penstock.tf._json_example import decode_json_example
 from penstock.tf._parsed import SparseFeature, engine_features, tensors_of
+from penstock.tf._ragged import SparseTensor
 from penstock.tf._values import convert_to_tensor, has_traced, wrap
 from penstock.tf.image import (
     decode_and_crop_jpeg,
@@ -247,6 +248,53 @@ def decode_compressed(
         raise DataLossError(f"decode_compressed: {error}") from None
 
 
+def serialize_sparse(sp_input: Any, out_type: Any = string, name: Any = None) -> Any:
+    """A sparse tensor as three strings: its indices, values and shape."""
+    out = np.empty(3, object)
+    parts = sp_input.indices, sp_input.values, sp_input.dense_shape
+    out[:] = [bytes(serialize_tensor(part)) for part in parts]
+    return wrap(out)
+
+
+def serialize_many_sparse(
+    sp_input: Any, out_type: Any = string, name: Any = None
+) -> Any:
+    """The rows of a sparse tensor, each as three strings."""
+    places, values = np.asarray(sp_input.indices), np.asarray(sp_input.values)
+    shape = np.asarray(sp_input.dense_shape)
+    rows = []
+    for i in range(int(shape[0])):
+        own = places[:, 0] == i
+        row = SparseTensor(places[own, 1:], wrap(values[own]), shape[1:])
+        rows.append(np.asarray(serialize_sparse(row)))
+    return wrap(np.stack(rows) if rows else np.empty((0, 3), object))
+
+
+def deserialize_many_sparse(
+    serialized_sparse: Any, dtype: Any, rank: Any = None, name: Any = None
+) -> SparseTensor:
+    """Rows of three strings, as one sparse tensor of a dimension more.
+
+    >>> import penstock.tf as tf
+    >>> rows = tf.io.serialize_many_sparse(tf.sparse.from_dense([[0, 5], [6, 0]]))
+    >>> tf.sparse.to_dense(tf.io.deserialize_many_sparse(rows, tf.int32)).numpy()
+    array([[0, 5],
+           [6, 0]], dtype=int32)
+    """
+    kinds = int64, as_dtype(dtype), int64
+    places, values, shapes = [], [], []
+    for i, row in enumerate(np.asarray(_given(serialized_sparse))):
+        own, held, shape = (
+            np.asarray(parse_tensor(part, kind))
+            for part, kind in zip(row, kinds, strict=True)
+        )
+        places.append(np.column_stack([np.full(len(own), i), own]))
+        values.append(held)
+        shapes.append(shape)
+    sizes = [len(shapes), *np.max(shapes, axis=0)]
+    return SparseTensor(np.concatenate(places), wrap(np.concatenate(values)), sizes)
+
+
 class TFRecordOptions:
     """How a `TFRecordWriter` compresses: "GZIP", "ZLIB" or nothing."""
 
@@ -329,6 +377,7 @@ __all__ = [
     "decode_png",
     "decode_raw",
     "decode_webp",
+    "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -342,6 +391,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "write_file",
 ]

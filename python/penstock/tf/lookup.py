@@ -59,6 +59,88 @@ class KeyValueTensorInitializer:
         return list(zip(self._keys, self._values))
 
 
+class DatasetInitializer:
+    """Keys and values of a dataset of such pairs."""
+
+    def __init__(self, dataset: Any) -> None:
+        spec = dataset.element_spec
+        if not isinstance(spec, tuple) or len(spec) != 2:
+            raise ValueError(
+                f"The dataset must have elements (key, value), got {spec!r}"
+            )
+        self._dataset = dataset
+        self.key_dtype, self.value_dtype = (as_dtype(s.dtype) for s in spec)
+
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        return [
+            (_plain(key), _plain(value))
+            for key, value in self._dataset.as_numpy_iterator()
+        ]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, bytes) else value.item()
+
+
+def table_from_dataset(
+    dataset: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: Any = None,
+    default_value: Any = None,
+    hasher_spec: Any = None,
+    key_dtype: Any = string,
+    name: str | None = None,
+) -> Any:
+    """A table of a dataset of (key, value).
+
+    With buckets, keys that it does not have get one by their hash.
+
+    >>> import penstock.tf as tf
+    >>> pairs = tf.data.Dataset.from_tensor_slices((["a", "b"], [5, 6]))
+    >>> table = tf.data.experimental.table_from_dataset(pairs, default_value=-1)
+    >>> table.lookup(tf.constant(["b", "z"])).numpy()
+    array([ 6, -1], dtype=int32)
+    """
+    if dataset is None:
+        raise ValueError("Argument `dataset` must be given.")
+    if num_oov_buckets < 0:
+        raise ValueError(
+            f"`num_oov_buckets` must be greater than or equal to 0, got "
+            f"{num_oov_buckets}."
+        )
+    if vocab_size is not None:
+        dataset = dataset.take(vocab_size)
+    initializer = DatasetInitializer(dataset)
+    if num_oov_buckets:
+        return StaticVocabularyTable(initializer, num_oov_buckets)
+    if default_value is None:
+        default_value = b"" if initializer.value_dtype == string else -1
+    return StaticHashTable(initializer, default_value)
+
+
+def index_table_from_dataset(
+    dataset: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: Any = None,
+    default_value: Any = -1,
+    hasher_spec: Any = None,
+    key_dtype: Any = string,
+    name: str | None = None,
+) -> Any:
+    """A table from the elements of a dataset to their numbers.
+
+    >>> import penstock.tf as tf
+    >>> words = tf.data.Dataset.from_tensor_slices(["a", "b"])
+    >>> table = tf.data.experimental.index_table_from_dataset(words)
+    >>> table.lookup(tf.constant(["b", "z"])).numpy()
+    array([ 1, -1])
+    """
+    if dataset is None:
+        raise ValueError("Argument `dataset` must be given.")
+    numbered = dataset.enumerate().map(lambda i, key: (key, i))
+    return table_from_dataset(numbered, num_oov_buckets, vocab_size, default_value)
+
+
 class TextFileInitializer:
     """Keys and values of the lines of a file."""
 

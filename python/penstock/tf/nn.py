@@ -14,6 +14,7 @@ import numpy as np
 from penstock.tf import _missing, math
 from penstock.tf._apply import eager_only, traceable
 from penstock.tf._values import convert_to_tensor, wrap
+from penstock.tf._windows import sizes, windows
 
 in_top_k = math.in_top_k
 l2_normalize = math.l2_normalize
@@ -87,38 +88,6 @@ def depth_to_space(
 # --- windows over pictures ------------------------------------------------------------
 
 
-def _sizes(value: Any, what: str) -> tuple[int, int]:
-    """(rows, columns) of a number, of two, or of all four dimensions."""
-    given = [int(v) for v in np.atleast_1d(value)]
-    if len(given) == 4:
-        given = given[1:3]
-    if len(given) == 1:
-        given *= 2
-    if len(given) != 2:
-        raise ValueError(f"{what} must be one, two or four numbers, got {value!r}")
-    return given[0], given[1]
-
-
-def _windows(
-    x: Any, size: Any, strides: Any, padding: Any, dilations: Any, fill: Any
-) -> Any:
-    """[batch, rows, columns, channels, size...] of all places of a window."""
-    steps, far = _sizes(strides, "strides"), _sizes(dilations, "dilations")
-    reach = [(n - 1) * d + 1 for n, d in zip(size, far, strict=True)]
-    if padding == "SAME":
-        widths = [(0, 0)]
-        for total, own, step in zip(x.shape[1:3], reach, steps, strict=True):
-            missing = max((-(-total // step) - 1) * step + own - total, 0)
-            widths.append((missing // 2, missing - missing // 2))
-        x = np.pad(x, [*widths, (0, 0)], constant_values=fill)
-    elif isinstance(padding, (list, tuple)):
-        x = np.pad(x, [tuple(int(v) for v in pair) for pair in padding])
-    elif padding != "VALID":
-        raise ValueError(f"padding must be SAME, VALID or a list, got {padding!r}")
-    views = np.lib.stride_tricks.sliding_window_view(x, reach, axis=(1, 2))
-    return views[:, :: steps[0], :: steps[1], :, :: far[0], :: far[1]]
-
-
 def _pictures(op: str, value: Any, data_format: Any) -> Any:
     eager_only(op, value)
     if data_format not in (None, "NHWC"):
@@ -143,7 +112,7 @@ def conv2d(
     x = _pictures("conv2d", input, data_format)
     weights = np.asarray(convert_to_tensor(filters))
     far = 1 if dilations is None else dilations
-    views = _windows(x, weights.shape[:2], strides, padding, far, 0)
+    views = windows(x, weights.shape[:2], strides, padding, far, 0)
     made = np.einsum("bhwcij,ijco->bhwo", views, weights, optimize=True)
     return wrap(np.ascontiguousarray(made.astype(x.dtype)))
 
@@ -170,7 +139,7 @@ def depthwise_conv2d(
     x = _pictures("depthwise_conv2d", input, data_format)
     weights = np.asarray(convert_to_tensor(filter))
     far = 1 if dilations is None else dilations
-    views = _windows(x, weights.shape[:2], strides, padding, far, 0)
+    views = windows(x, weights.shape[:2], strides, padding, far, 0)
     made = np.einsum("bhwcij,ijcm->bhwcm", views, weights, optimize=True)
     return wrap(np.ascontiguousarray(made.reshape(*made.shape[:3], -1).astype(x.dtype)))
 
@@ -187,7 +156,7 @@ def max_pool2d(
     """The largest value in each window."""
     x = _pictures("max_pool2d", input, data_format)
     low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    views = _windows(x, _sizes(ksize, "ksize"), strides, padding, 1, low)
+    views = windows(x, sizes(ksize, "ksize"), strides, padding, 1, low)
     return wrap(np.ascontiguousarray(views.max((-2, -1))))
 
 
@@ -202,10 +171,10 @@ def avg_pool2d(
 ) -> Any:
     """The mean of each window, of what is in the picture."""
     x = _pictures("avg_pool2d", input, data_format)
-    size = _sizes(ksize, "ksize")
-    total = _windows(x, size, strides, padding, 1, 0).sum((-2, -1))
+    size = sizes(ksize, "ksize")
+    total = windows(x, size, strides, padding, 1, 0).sum((-2, -1))
     there = np.ones((1, *x.shape[1:3], 1), x.dtype)
-    count = _windows(there, size, strides, padding, 1, 0).sum((-2, -1))
+    count = windows(there, size, strides, padding, 1, 0).sum((-2, -1))
     return wrap(np.ascontiguousarray((total / count).astype(x.dtype)))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from penstock._errors import DataLossError, InvalidArgumentError
 from penstock.tf import _missing
 from penstock.tf._apply import axes, traceable
+from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._parsed import Listed
 from penstock.tf._ragged import RaggedTensor, SparseTensor
 from penstock.tf._shapes import TensorShape
@@ -40,9 +41,32 @@ def to_dense(
     elif isinstance(fill, str):
         fill = fill.encode()
     out = np.full([int(d) for d in sp_input.dense_shape], fill, values.dtype)
+    places = np.asarray(sp_input.indices)
+    _check_places(places, out.shape, validate_indices)
     if len(values):
-        out[tuple(np.asarray(sp_input.indices).T)] = values
+        out[tuple(places.T)] = values
     return wrap(out)
+
+
+def _check_places(places: Any, shape: tuple[int, ...], in_order: bool) -> None:
+    """Raises for what lies outside, and for what is not in order."""
+    outside = ((places < 0) | (places >= shape)).any(axis=1)
+    if outside.any():
+        i = int(np.flatnonzero(outside)[0])
+        raise InvalidArgumentError(
+            f"to_dense: indices[{i}] = {places[i].tolist()} is out of bounds: need "
+            f"0 <= index < {list(shape)}"
+        )
+    if in_order and len(places) > 1:
+        flat = np.ravel_multi_index(tuple(places.T), shape)
+        wrong = np.flatnonzero(np.diff(flat) <= 0)
+        if len(wrong):
+            i = int(wrong[0]) + 1
+            what = "repeated" if flat[i] == flat[i - 1] else "out of order"
+            raise InvalidArgumentError(
+                f"to_dense: indices[{i}] = {places[i].tolist()} is {what}; use "
+                "tf.sparse.reorder, or validate_indices=False"
+            )
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
@@ -337,6 +361,61 @@ def _stack_sparse(rows: list[SparseTensor]) -> SparseTensor:
     return SparseTensor(np.concatenate(places), wrap(values), [len(rows), *sizes])
 
 
+def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
+    """The same values in another shape; by default the smallest one."""
+    places, values, shape = _parts(sp_input)
+    least = places.max(0, initial=-1) + 1
+    sizes = least if new_shape is None else np.asarray(convert_to_tensor(new_shape))
+    if len(sizes) != len(shape) or (new_shape is not None and (sizes < shape).any()):
+        raise InvalidArgumentError(
+            f"reset_shape: {sizes.tolist()} must not be smaller than {shape.tolist()}"
+        )
+    return SparseTensor(places, wrap(values), sizes)
+
+
+def eye(
+    num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: Any = None
+) -> SparseTensor:
+    """Ones on the diagonal."""
+    rows = int(num_rows)
+    columns = rows if num_columns is None else int(num_columns)
+    count = np.arange(min(rows, columns))
+    values = np.ones(len(count), numpy_dtype(dtype))
+    return SparseTensor(np.column_stack([count, count]), wrap(values), [rows, columns])
+
+
+def split(
+    sp_input: Any = None, num_split: Any = None, axis: Any = None, name: Any = None
+) -> list[SparseTensor]:
+    """Parts along a dimension; the first ones are longer by one where needed."""
+    places, values, shape = _parts(sp_input)
+    at, count = int(axis) % len(shape), int(num_split)
+    size, more = divmod(int(shape[at]), count)
+    made, start = [], 0
+    for i in range(count):
+        end = start + size + (i < more)
+        kept = (places[:, at] >= start) & (places[:, at] < end)
+        own, sizes = places[kept].copy(), shape.copy()
+        own[:, at] -= start
+        sizes[at] = end - start
+        made.append(SparseTensor(own, wrap(values[kept]), sizes))
+        start = end
+    return made
+
+
+def sparse_dense_matmul(
+    sp_a: Any,
+    b: Any,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Any:
+    """A sparse matrix times a dense one."""
+    first = np.asarray(to_dense(sp_a, validate_indices=False))
+    second = np.asarray(convert_to_tensor(b))
+    return wrap((first.T if adjoint_a else first) @ (second.T if adjoint_b else second))
+
+
 def __getattr__(name: str) -> Any:
     return _missing.resolve("sparse", name)
 
@@ -346,14 +425,19 @@ __all__ = [
     "add",
     "concat",
     "expand_dims",
+    "eye",
     "fill_empty_rows",
     "from_dense",
     "map_values",
+    "reduce_max",
     "reduce_sum",
     "reorder",
+    "reset_shape",
     "reshape",
     "retain",
     "slice",
+    "sparse_dense_matmul",
+    "split",
     "to_dense",
     "to_indicator",
     "transpose",

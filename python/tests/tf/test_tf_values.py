@@ -290,3 +290,35 @@ def test_complex_values_know_what_they_are():
     ds = tf.data.Dataset.range(1).map(lambda x: tf.complex(1.0, 2.0))
     with pytest.raises(Exception, match="complex"):
         list(ds)
+
+
+def test_parts_around_boxes_follow_the_seed():
+    boxes = tf.constant([[[0.1, 0.2, 0.9, 0.8]]])
+    sample = tf.image.stateless_sample_distorted_bounding_box
+
+    def part(i):
+        return sample(tf.shape(tf.zeros((40, 30, 3))), boxes, seed=[1, i])
+
+    ds = tf.data.Dataset.range(4).map(part)
+    assert "native" in ds.explain()
+    got = [x[:2] for x in ds]
+    assert all(x.dtype == tf.int32 for pair in got for x in pair)
+    again = [x[:2] for x in ds]
+    plain = [[x.numpy().tolist() for x in pair] for pair in got]
+    assert plain == [[x.numpy().tolist() for x in pair] for pair in again]
+    assert len({str(p) for p in plain}) == 4
+    for (y, x, _), (height, width, depth) in plain:
+        assert 0 <= y <= 40 - height
+        assert 0 <= x <= 30 - width
+        assert depth == -1
+
+
+def test_a_tensor_array_collects_in_a_function():
+    def powers(x):
+        rows = tf.TensorArray(tf.int64, size=0, dynamic_size=True)
+        for i in range(3):
+            rows = rows.write(i, x**i)
+        return rows.stack()
+
+    ds = tf.data.Dataset.range(4).map(powers)
+    assert [x.numpy().tolist() for x in ds][3] == [1, 3, 9]

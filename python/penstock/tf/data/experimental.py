@@ -38,6 +38,11 @@ from penstock.tf._options import (
     ThreadingOptions,
 )
 from penstock.tf._values import unwrap, wrap
+from penstock.tf.lookup import (
+    DatasetInitializer,
+    index_table_from_dataset,
+    table_from_dataset,
+)
 
 SHARD_HINT = -1
 
@@ -476,24 +481,25 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AUTOTUNE",
-    "INFINITE_CARDINALITY",
-    "SHARD_HINT",
-    "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneAlgorithm",
     "AutotuneOptions",
     "Counter",
     "CsvDataset",
+    "DatasetInitializer",
     "DistributeOptions",
     "ExternalStatePolicy",
+    "INFINITE_CARDINALITY",
     "OptimizationOptions",
     "Optional",
     "RandomDataset",
     "Reducer",
+    "SHARD_HINT",
     "ServiceOptions",
     "SqlDataset",
     "TFRecordWriter",
     "ThreadingOptions",
+    "UNKNOWN_CARDINALITY",
     "assert_cardinality",
     "at",
     "bucket_by_sequence_length",
@@ -511,6 +517,7 @@ __all__ = [
     "group_by_reducer",
     "group_by_window",
     "ignore_errors",
+    "index_table_from_dataset",
     "load",
     "make_batched_features_dataset",
     "make_csv_dataset",
@@ -525,6 +532,7 @@ __all__ = [
     "scan",
     "shuffle_and_repeat",
     "snapshot",
+    "table_from_dataset",
     "take_while",
     "unbatch",
     "unique",
