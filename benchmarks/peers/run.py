@@ -4,59 +4,53 @@ See README.md beside this file for the rules.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import pathlib
-import platform
 import random
-import select
 import statistics
 import subprocess
 import sys
 import time
-import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
+import environments  # noqa: E402
+import machine  # noqa: E402
 import rows  # noqa: E402
 import table  # noqa: E402
+from engine import Engine, Failed  # noqa: E402
 
 ENGINES = ["penstock", "tfdata", "torch", "grain", "spdl", "dali", "mlx", "ray"]
-LONGEST = 600  # seconds that one run may take
+FEWEST = 3  # repetitions, whatever a row takes
+RESUME_HOURS = 3  # a row that was measured since is not measured again
 
 
 def main():
     args = arguments()
     work = pathlib.Path(args.work)
-    data = work / f"data-{args.scale:g}"
-    if not (data / "complete").exists():
-        print("making photos and records", flush=True)
-        command = [sys.executable, str(HERE / "data.py"), str(data), str(args.scale)]
-        subprocess.run(command, check=True, env=environment("penstock"))
-        (data / "complete").touch()
-    engines, absent = start(args, work, data)
-    try:
-        refused = check(engines, args)
-        before = busy_times()
-        began = time.perf_counter()
-        times = measure(engines, args)
-        load = other_load(before, began)
-    finally:
-        for engine in engines.values():
-            engine.close()
+    done_rows = {} if args.fresh else finished(args)
+    left = [row for row in args.rows if row not in done_rows]
+    if left:
+        data = make_data(args, work)
+        engines, absent = start(args, work, data)
+        try:
+            for row in left:
+                about = measure_row(engines, row, args)
+                about |= {"settings": settings(args), "absent": absent}
+                about["versions"] = {n: e.version for n, e in engines.items()}
+                save(args, row, about)
+        finally:
+            for engine in engines.values():
+                engine.close()
     result = {
-        "machine": machine(),
-        "versions": {name: e.version for name, e in engines.items()},
-        "absent": absent,
-        "refused": refused,
-        "other_load": load,
+        "machine": machine.about(),
         "command": command(args),
-        "scale": args.scale,
-        "repeats": args.repeats,
-        "date": time.strftime("%Y-%m-%d"),
-        "rows": summary(times),
+        "photos": "given" if args.photos else "drawn",
+        "rows": {row: load(args, row) for row in rows.ROWS if saved(args, row)},
     }
     for path in table.write(result, pathlib.Path(args.output)):
         print(path)
@@ -68,7 +62,17 @@ def arguments():
     parser.add_argument("--rows", default=",".join(rows.ROWS))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--work", default=str(ROOT / "build" / "peers"))
+    parser.add_argument(
+        "--row-seconds",
+        type=float,
+        default=25,
+        help=f"no new repetition of a row after this, {FEWEST} at the least",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="measure rows that are there again"
+    )
+    parser.add_argument("--photos", help="a folder of JPEG files to use")
+    parser.add_argument("--work", default=str(environments.home()))
     parser.add_argument("--output", default=str(ROOT / "docs" / "benchmarks"))
     parser.add_argument(
         "--python",
@@ -92,214 +96,189 @@ def arguments():
 def command(args):
     """What to type for the same, wherever it is typed."""
     options = [f"--scale {args.scale:g}", f"--repeats {args.repeats}"]
+    if args.photos:
+        options.append("--photos FOLDER")
     if args.engines != ENGINES:
         options.append(f"--engines {','.join(args.engines)}")
-    if args.rows != list(rows.ROWS):
-        options.append(f"--rows {','.join(args.rows)}")
     return f"make bench-peers BENCH_ARGS='{' '.join(options)}'"
 
 
-def environment(engine):
-    env = dict(os.environ)
-    env.pop("PYTHONPATH", None)
-    if engine == "penstock":
-        env["PYTHONPATH"] = str(ROOT / "python")
-    return env
+# --- results, one file for each row ------------------------------------------
 
 
-def interpreter(engine, work, given):
-    """The Python that has the engine; makes an environment for it if need be."""
-    if engine in given:
-        return given[engine]
-    if engine == "penstock":
-        return sys.executable
-    folder = work / f"venv-{engine}"
-    python = folder / "bin" / "python"
-    wanted = (HERE / "requirements" / f"{engine}.txt").read_text()
-    stamp = folder / "installed"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"installing {engine}: {', '.join(wanted.split())}", flush=True)
-        venv.create(folder, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "-q",
-                   "--disable-pip-version-check", *wanted.split()]  # fmt: skip
-        subprocess.run(command, check=True, timeout=3600)
-        stamp.write_text(wanted)
-    return str(python)
+def settings(args):
+    """What a row's figures hang on; when it changed they are measured again."""
+    built = hashlib.sha256()
+    for path in sorted((ROOT / "python" / "penstock").glob("_penstock*.so")):
+        built.update(path.read_bytes())
+    return {
+        "engines": args.engines,
+        "scale": args.scale,
+        "repeats": args.repeats,
+        "photos": "given" if args.photos else "drawn",
+        "build": built.hexdigest()[:12],
+    }
 
 
-class Engine:
-    """A process that runs one engine when told."""
+def saved(args, row):
+    return (pathlib.Path(args.output) / "rows" / f"{row}.json").exists()
 
-    def __init__(self, name, python, data, scale):
-        self.name = name
-        self._process = subprocess.Popen(
-            [python, str(HERE / "serve.py"), name, str(data), str(scale)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if name != "penstock" else None,
-            env=environment(name),
+
+def load(args, row):
+    path = pathlib.Path(args.output) / "rows" / f"{row}.json"
+    return json.loads(path.read_text())
+
+
+def save(args, row, about):
+    path = pathlib.Path(args.output) / "rows" / f"{row}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_suffix(".new")
+    whole.write_text(json.dumps(about, indent=1) + "\n")
+    whole.replace(path)
+
+
+def finished(args):
+    """Rows that were measured with these settings not long ago."""
+    done = {}
+    for row in args.rows:
+        if saved(args, row):
+            about = load(args, row)
+            recent = time.time() - about["time"] < RESUME_HOURS * 3600
+            if recent and about["settings"] == settings(args):
+                done[row] = about
+                print(f"{row}: measured before (--fresh measures again)", flush=True)
+    return done
+
+
+def make_data(args, work):
+    """The folder of photos and records, made if it is not there."""
+    sources = [HERE / "data.py", HERE / "rows.py"]
+    key = hashlib.sha256(b"".join(p.read_bytes() for p in sources))
+    key.update(f"{args.scale:g} {args.photos}".encode())
+    data = work / f"data-{key.hexdigest()[:12]}"
+    if not (data / "complete").exists():
+        print("making photos and records", flush=True)
+        options = [args.photos] if args.photos else []
+        subprocess.run(
+            [sys.executable, HERE / "data.py", data, str(args.scale), *options],
+            check=True,
+            env=environments.variables("penstock"),
         )
-        if self._process.stderr is not None:
-            os.set_blocking(self._process.stderr.fileno(), False)
-        hello = self._read(180)
-        self.rows, self.version = hello["rows"], hello["version"]
+        (data / "complete").touch()
+    return data
 
-    def ask(self, do, row):
-        command = json.dumps({"do": do, "row": row}) + "\n"
-        self._process.stdin.write(command.encode())
-        self._process.stdin.flush()
-        answer = self._read(LONGEST)
-        if "error" in answer:
-            raise RuntimeError(answer["error"].strip().splitlines()[-1])
-        return answer
 
-    def _read(self, seconds):
-        out, err = self._process.stdout, self._process.stderr
-        end = time.monotonic() + seconds
-        streams = [s for s in (out, err) if s is not None]
-        last = b""
-        while True:
-            ready, _, _ = select.select(streams, [], [], max(0, end - time.monotonic()))
-            if err in ready:
-                last = (last + (err.read() or b""))[-2000:]  # must not fill up
-                if out not in ready and self._process.poll() is None:
-                    continue
-            if out in ready:
-                line = out.readline()
-                if line:
-                    return json.loads(line)
-            words = last.decode(errors="replace").strip().splitlines()
-            why = words[-1] if words else "it ended" if ready else "it took too long"
-            raise RuntimeError(f"{self.name}: {why}")
-
-    def close(self):
-        self._process.stdin.close()
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+# --- measuring ---------------------------------------------------------------
 
 
 def start(args, work, data):
     engines, absent = {}, {}
     for name in args.engines:
         try:
-            python = interpreter(name, work, args.python)
+            python = environments.interpreter(name, work, args.python)
             engines[name] = Engine(name, python, data, args.scale)
             print(f"{name}: {engines[name].version}", flush=True)
-        except (RuntimeError, subprocess.SubprocessError, OSError) as error:
+        except (Failed, environments.Missing, subprocess.SubprocessError) as error:
             if name == "penstock":
                 raise
-            absent[name] = str(error).splitlines()[0][:200]
+            absent[name] = str(error)[:200]
             print(f"{name} is left out: {absent[name]}", flush=True)
     return engines, absent
 
 
-def check(engines, args):
-    """Compares what all engines give; {row: {engine: why it is not measured}}"""
-    refused = {}
-    for row in args.rows:
-        ours = engines["penstock"].ask("check", row)["digest"]
-        for name, engine in engines.items():
-            if name == "penstock" or row not in engine.rows:
-                continue
-            try:
-                theirs = engine.ask("check", row)["digest"]
-                why = rows.agree(rows.ROWS[row].compare, ours, theirs)
-            except RuntimeError as error:
-                why = str(error)[:200]
-            if why is not None:
-                refused.setdefault(row, {})[name] = why
-                print(f"{row} {name}: not measured, {why}", flush=True)
-                engine.rows.remove(row)
-    return refused
-
-
-def measure(engines, args):
-    """{row: {engine: [seconds per element of each repetition]}}"""
-    times = {row: {} for row in args.rows}
+def measure_row(engines, row, args):
+    able = {n: e for n, e in engines.items() if row in e.rows}
+    print(f"{row}: {rows.ROWS[row].title}", flush=True)
+    before = machine.Load()
+    if row in rows.FRESH:
+        refused, sizes = {}, {name: 1 for name in able}
+    else:
+        sizes, refused = check(able, row, args.scale)
+    times = {name: [] for name in sizes}
+    began = time.perf_counter()
     for repetition in range(args.repeats):
-        for row in args.rows:
-            able = [e for e in engines.values() if row in e.rows]
-            random.Random(f"{repetition} {row}").shuffle(able)
-            for engine in able:
-                answer = engine.ask("time", row)
-                each = answer["seconds"] / answer["elements"]
-                times[row].setdefault(engine.name, []).append(each)
-        print(f"repetition {repetition + 1} of {args.repeats}", flush=True)
-    return times
+        order = list(times)
+        random.Random(f"{repetition} {row}").shuffle(order)
+        for name in order:
+            try:
+                times[name].append(once(able[name], row, sizes[name], args.scale))
+            except Failed as error:
+                refused[name] = str(error)
+        for name in refused:
+            times.pop(name, None)
+        late = time.perf_counter() - began > args.row_seconds
+        if late and repetition + 1 >= min(FEWEST, args.repeats):
+            break
+    load = before.others()
+    for name, why in refused.items():
+        print(f"  {name} is not measured: {why}", flush=True)
+    for name, each in summary(times).items():
+        print(f"  {name:9} {table.sentence(row, name, each)}", flush=True)
+    return {
+        "engines": summary(times),
+        "refused": refused,
+        "how": {name: able[name].rows[row] for name in times},
+        "elements": sizes,
+        "repeats": min(map(len, times.values())),
+        "other_load": load,
+        "time": int(time.time()),
+    }
+
+
+def check(able, row, scale):
+    """Compares what the engines give, and finds how many elements each runs;
+    {engine: elements}, {engine: why it is not measured}"""
+    n = rows.size(row, scale)
+    sizes, refused = {}, {}
+    ours = able["penstock"].ask("check", row, n)["digest"]
+    if ours["count"] != n:
+        raise SystemExit(f"{row}: {ours['count']} elements, not {n}")
+    for name, engine in able.items():
+        try:
+            theirs = ours
+            if name != "penstock":
+                theirs = engine.ask("check", row, n)["digest"]
+            why = rows.agree(rows.ROWS[row].compare, ours, theirs)
+            if why is not None:
+                refused[name] = why
+                continue
+            sizes[name] = n
+            if rows.ROWS[row].grows:
+                sizes[name] = engine.ask("grow", row, n)["n"]
+        except Failed as error:
+            if name == "penstock":
+                raise
+            refused[name] = str(error)
+    return sizes, refused
+
+
+def once(engine, row, n, scale):
+    """Seconds per element (bytes per element for P12)."""
+    if row in rows.FRESH:
+        return engine.fresh("P12" if row == "P12" else "P10")[row]
+    answer = engine.ask("time", row, n)
+    about = rows.ROWS[row]
+    single = (n, n // about.batch)  # P6b gives arrays of batches one by one
+    if answer["items"] not in single:
+        raise Failed(f"{answer['items']} items, not {single[1]}")
+    return answer["seconds"] / n
 
 
 def summary(times):
     """Medians and spreads, and ratios to Penstock of the same repetition."""
     result = {}
-    for row, by_engine in times.items():
-        ours = by_engine["penstock"]
-        result[row] = {}
-        for name, each in by_engine.items():
-            ratios = [theirs / own for theirs, own in zip(each, ours)]
-            result[row][name] = {
-                "per_second": 1 / statistics.median(each),
-                "ratio": statistics.median(ratios),
-                "ratio_min": min(ratios),
-                "ratio_max": max(ratios),
-            }
+    ours = times["penstock"]
+    for name, each in times.items():
+        ratios = [theirs / own for theirs, own in zip(each, ours)]
+        result[name] = {
+            "each": statistics.median(each),
+            "ratio": statistics.median(ratios),
+            "ratio_min": min(ratios),
+            "ratio_max": max(ratios),
+        }
     return result
 
 
-def machine():
-    model = platform.processor() or platform.machine()
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.partition(":")[2].strip()
-            break
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {
-        "cpu": model,
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_gib": round(memory, 1),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
-
-
-def busy_times():
-    """Seconds that all cores were busy, and this process and its children."""
-    fields = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
-    numbers = [int(x) for x in fields]
-    tick = os.sysconf("SC_CLK_TCK")
-    own = 0.0
-    for pid in family(os.getpid()):
-        try:
-            stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            continue
-        own += sum(int(x) for x in stat.rpartition(")")[2].split()[11:15]) / tick
-    return (sum(numbers) - numbers[3] - numbers[4]) / tick, own
-
-
-def family(pid):
-    found = [pid]
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            path = pathlib.Path(f"/proc/{pid}/task/{task}/children")
-            for child in path.read_text().split():
-                found += family(int(child))
-    except OSError:
-        pass
-    return found
-
-
-def other_load(before, began):
-    """Cores that other programs used while it was measured."""
-    after = busy_times()
-    others = (after[0] - before[0]) - (after[1] - before[1])
-    return round(max(0.0, others / (time.perf_counter() - began)), 2)
-
-
 if __name__ == "__main__":
+    os.chdir(ROOT)
     main()

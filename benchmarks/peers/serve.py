@@ -1,6 +1,11 @@
 """Runs one engine: reads commands, writes results, as lines of JSON.
 
 python serve.py ENGINE DATA SCALE
+
+An engine is a module with ROWS: {row: function(config, row, n)}, whose result
+is iterated (building it is not timed), CANONICAL: {row: function(item)}, which
+makes an item comparable and runs in the check alone, and VERSION. The first
+line of a function's docstring says how the engine is used there.
 """
 
 import importlib
@@ -17,22 +22,18 @@ import rows  # noqa: E402
 
 
 class Config:
-    """Where the data is, and how much of it."""
+    """Where the data is."""
 
     def __init__(self, folder, scale):
         self.folder = pathlib.Path(folder)
         self.scale = scale
 
-    def size(self, row):
-        return rows.size(row, self.scale)
-
-    def photos(self, row):
+    def photos(self, n):
         found = sorted(str(p) for p in (self.folder / "photos").glob("*.jpg"))
-        count = self.size(row)
-        return (found * (count // len(found) + 1))[:count]
+        return (found * (n // len(found) + 1))[:n]
 
     def records(self, row):
-        name = "examples" if row == "P5" else f"r{row.split('-')[1]}"
+        name = f"r{row[3:]}" if row.startswith("P4") else row
         return str(self.folder / f"{name}.tfrecord")
 
 
@@ -43,31 +44,46 @@ def main():
     os.dup2(2, 1)
     engine = importlib.import_module(f"engines.{name}")
     config = Config(folder, scale)
-    print(json.dumps({"rows": list(engine.ROWS), "version": engine.VERSION}), file=out)
-    out.flush()
+    how = {r: (fn.__doc__ or "").split("\n")[0] for r, fn in engine.ROWS.items()}
+    print(json.dumps({"rows": how, "version": engine.VERSION}), file=out, flush=True)
     for line in sys.stdin:
         command = json.loads(line)
         try:
-            answer = run(engine, config, command)
+            answer = run(engine, config, **command)
         except Exception:
             answer = {"error": traceback.format_exc()[-2000:]}
-        print(json.dumps(answer), file=out)
-        out.flush()
+        print(json.dumps(answer), file=out, flush=True)
 
 
-def run(engine, config, command):
-    row = command["row"]
-    compare = rows.ROWS[row].compare
-    make = engine.ROWS[row]
-    if command["do"] == "check":
-        digest = rows.Digest(compare)
-        for batch in make(config, row):
-            digest.add(batch)
-        return {"digest": digest.result()}
+def run(engine, config, do, row, n):
+    if do == "check":
+        return {"digest": check(engine, config, row, n)}
+    if do == "grow":
+        while True:
+            seconds, _ = timed(engine, config, row, n)
+            if seconds > 0.7 * rows.GROWN:
+                return {"n": n}
+            factor = min(8, max(2, int(rows.GROWN / max(seconds, 1e-4))))
+            n *= factor
+    seconds, items = timed(engine, config, row, n)
+    return {"seconds": seconds, "items": items}
+
+
+def check(engine, config, row, n):
+    digest = rows.Digest(rows.ROWS[row].compare, rows.photo_count(config.scale))
+    canonical = getattr(engine, "CANONICAL", {}).get(row)
+    for item in engine.ROWS[row](config, row, n):
+        digest.add(item if canonical is None else canonical(item))
+    return digest.result()
+
+
+def timed(engine, config, row, n):
+    pipeline = engine.ROWS[row](config, row, n)
+    items = 0
     began = time.perf_counter()
-    for _ in make(config, row):
-        pass
-    return {"seconds": time.perf_counter() - began, "elements": config.size(row)}
+    for _ in pipeline:
+        items += 1
+    return time.perf_counter() - began, items
 
 
 if __name__ == "__main__":

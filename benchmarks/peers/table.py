@@ -1,9 +1,9 @@
-"""The results as Markdown and SVG."""
+"""The results as Markdown, JSON and SVG."""
 
-import html
 import json
-import math
+import time
 
+import plot
 import rows
 
 NAMES = {
@@ -16,115 +16,147 @@ DISTURBED = 0.15
 
 
 def write(result, folder):
-    """peers.md, peers.json and an SVG for each row; gives their paths."""
+    """README.md, peers.json and an SVG for each group; gives their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "peers.json", folder / "peers.md"]
+    paths = [folder / "peers.json", folder / "README.md"]
     paths[0].write_text(json.dumps(result, indent=1) + "\n")
     paths[1].write_text(markdown(result))
-    for row, engines in result["rows"].items():
-        paths.append(folder / f"{row}.svg")
-        paths[-1].write_text(plot(row, engines))
+    for group in groups(result):
+        paths.append(folder / f"{group}.svg")
+        paths[-1].write_text(plot.group(group, groups(result)[group], NAMES, value))
     return paths
 
 
-def figure(value):
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+def groups(result):
+    """{group: {row: about}} of what was measured, in the order of the rows."""
+    found = {}
+    for row, about in result["rows"].items():
+        found.setdefault(rows.ROWS[row].group, {})[row] = about
+    return found
+
+
+def value(row, each):
+    """An engine's figure in its unit."""
+    unit = rows.ROWS[row].unit
+    if row == "P12":
+        return f"{each['each']:.0f} {unit}"
+    if row in rows.FRESH:
+        return f"{figure(each['each'] * 1e3)} ms"
+    if row in ("P1", "P1b", "P2"):
+        return f"{figure(each['each'] * 1e9)} ns/element"
+    return f"{figure(1 / each['each'])} {unit}/s"
+
+
+def ratio(each):
+    return f"{figure(each['ratio'])}x"
+
+
+def spread(each):
+    return f"{figure(each['ratio_min'])} to {figure(each['ratio_max'])}"
+
+
+def sentence(row, name, each):
+    if name == "penstock":
+        return value(row, each)
+    return f"{value(row, each)}, {ratio(each)} ({spread(each)})"
+
+
+def figure(number):
+    if number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.3g}"
 
 
 def markdown(result):
-    engines = list(result["versions"])
-    lines = ["# Beside the peers", ""]
-    load = result["other_load"]
-    if load > DISTURBED:
-        lines += [
-            f"**Measured beside other load**: other programs used {load:.2f} of the "
-            f"{result['machine']['cores']} cores meanwhile. Ratios inside one "
-            "repetition hold better than absolute figures, but these should be "
-            "measured again on a quiet machine.",
-            "",
-        ]
+    lines = ["# Penstock beside its peers", ""]
+    lines += disturbed(result)
     lines += [
-        "How many times longer than Penstock an element takes: the median over "
-        f"{result['repeats']} interleaved repetitions of the ratio in the same "
-        "repetition, with its spread. Penstock's own column is elements per second. "
-        "Outputs were compared first; `benchmarks/peers/README.md` has the rules.",
+        "How many times as long as Penstock an engine takes for an element (for "
+        "P12: how many times as much memory): 1 is as fast, below 1 is faster "
+        "than Penstock. Medians of the ratio inside one repetition; all engines "
+        "run in every repetition, and their outputs were compared first. "
+        "[How it is measured](../../benchmarks/peers/README.md).",
         "",
-        "| row | " + " | ".join(NAMES[e] for e in engines) + " |",
-        "|---|" + "---|" * len(engines),
     ]
-    for row, by_engine in result["rows"].items():
-        about = rows.ROWS[row]
-        cells = []
-        for engine in engines:
-            each = by_engine.get(engine)
-            if each is None:
-                cells.append("")
-            elif engine == "penstock":
-                cells.append(f"{figure(each['per_second'])} {about.unit}/s")
-            else:
-                spread = f"{figure(each['ratio_min'])} to {figure(each['ratio_max'])}"
-                cells.append(f"{figure(each['ratio'])}x ({spread})")
-        lines.append(f"| {row}: {about.title} | " + " | ".join(cells) + " |")
-    lines += ["", *notes(result), ""]
-    for row in result["rows"]:
-        lines.append(f"![{row}: {rows.ROWS[row].title}]({row}.svg)")
+    lines += overview(result)
+    for group, members in groups(result).items():
+        lines += ["", f"## {rows.GROUPS[group]}", ""]
+        lines += [f"![{rows.GROUPS[group]}: time as a multiple of Penstock's]"
+                  f"({group}.svg)"]  # fmt: skip
+        for row, about in members.items():
+            lines += ["", *details(row, about)]
+    lines += ["", "## Conditions", "", *conditions(result)]
     return "\n".join(lines) + "\n"
 
 
-def notes(result):
+def disturbed(result):
+    loads = {r: about["other_load"] for r, about in result["rows"].items()}
+    busy = [load for load in loads.values() if load > DISTURBED]
+    if not busy:
+        return []
+    return [
+        f"**Preliminary: measured beside other load.** In {len(busy)} of "
+        f"{len(loads)} rows other programs used up to {max(busy):.2f} of the "
+        f"{result['machine']['cores']} cores meanwhile (the load of each row is "
+        "below). Ratios inside one repetition hold better than absolute figures, "
+        "but these should be measured again on a quiet machine.",
+        "",
+    ]
+
+
+def overview(result):
+    present = [
+        name
+        for name in NAMES
+        if any(name in about["engines"] for about in result["rows"].values())
+    ]
+    head = ["Penstock", *(NAMES[name] for name in present[1:])]
+    lines = ["| row | " + " | ".join(head) + " |", "|---|" + "---:|" * len(head)]
+    for row, about in result["rows"].items():
+        cells = [value(row, about["engines"]["penstock"])]
+        for name in present[1:]:
+            each = about["engines"].get(name)
+            cells.append("" if each is None else ratio(each))
+        lines.append(f"| {row}: {rows.ROWS[row].title} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def details(row, about):
+    lines = [
+        f"**{row}: {rows.ROWS[row].title}** ({about['repeats']} repetitions, others "
+        f"used {about['other_load']:.2f} cores)",
+        "",
+        "| engine | measured | to Penstock | lowest to highest | used with |",
+        "|---|---:|---:|---:|---|",
+    ]
+    for name, each in sorted(about["engines"].items(), key=lambda x: x[1]["ratio"]):
+        own = name == "penstock"
+        lines.append(
+            f"| {NAMES[name]} | {value(row, each)} | {'1' if own else ratio(each)} | "
+            f"{'' if own else spread(each)} | {about['how'][name].strip()} |"
+        )
+    for name, why in about["refused"].items():
+        lines += ["", f"{NAMES[name]} is not measured here: {why}."]
+    return lines
+
+
+def conditions(result):
     machine = result["machine"]
+    versions, absent, days = {}, {}, set()
+    for about in result["rows"].values():
+        versions |= about["versions"]
+        absent |= about["absent"]
+        days.add(time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(about["time"])))
     lines = [
         f"- Machine: {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_gib']} GiB, {machine['system']}, "
         f"Python {machine['python']}.",
-        f"- Versions: {', '.join(result['versions'].values())}.",
-        f"- Command: `{result['command']}`, {result['date']}; others used "
-        f"{result['other_load']:.2f} cores.",
+        f"- Versions: {', '.join(versions.values())}.",
+        f"- Photos: 500x375 pixels, {result['photos']}"
+        + (" by `examples/python/photos.py`." if result["photos"] == "drawn" else "."),
+        f"- Command: `{result['command']}`, {min(days)} to {max(days)[11:]}.",
     ]
-    for name, why in result["absent"].items():
-        lines.append(f"- {NAMES[name]} is missing: {why}")
-    for row, engines in result["refused"].items():
-        for name, why in engines.items():
-            lines.append(f"- {row}, {NAMES[name]}: not measured, {why}.")
+    for name, why in absent.items():
+        if name not in versions:
+            lines.append(f"- {NAMES[name]} is missing: {why}")
     return lines
-
-
-def plot(row, engines):
-    """Bars of elements per second, on a logarithmic scale; whiskers: spread."""
-    height, left, width = 22, 110, 640
-    ours = engines["penstock"]["per_second"]
-    bars = []
-    for name, each in sorted(engines.items(), key=lambda x: -x[1]["per_second"]):
-        low, high = ours / each["ratio_max"], ours / each["ratio_min"]
-        bars.append((name, ours / each["ratio"], low, high))
-    top = max(b[3] for b in bars)
-    bottom = min(b[2] for b in bars) / 2
-    span = math.log(top / bottom) or 1.0
-
-    def x(value):
-        return left + (width - left - 130) * math.log(value / bottom) / span
-
-    title = f"{row}: {rows.ROWS[row].title}, {rows.ROWS[row].unit}/s"
-    total = 34 + height * len(bars) + 8
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{total}" '
-        f'viewBox="0 0 {width} {total}" font-family="sans-serif" font-size="12">',
-        f"<title>{html.escape(title)}</title>",
-        f'<rect width="{width}" height="{total}" fill="#fff"/>',
-        f'<text x="8" y="20" font-weight="600">{html.escape(title)}</text>',
-    ]
-    for i, (name, rate, low, high) in enumerate(bars):
-        y = 34 + i * height
-        colour = "#a8410f" if name == "penstock" else "#7b8794"
-        middle = y + height / 2 - 2
-        parts += [
-            f'<text x="8" y="{middle + 4}">{NAMES[name]}</text>',
-            f'<rect x="{left}" y="{y}" width="{x(rate) - left:.1f}" '
-            f'height="{height - 6}" fill="{colour}"/>',
-            f'<path d="M{x(low):.1f} {middle}H{x(high):.1f}" stroke="#1d1d1b"/>',
-            f'<text x="{x(max(rate, high)) + 6:.1f}" y="{middle + 4}">'
-            f"{figure(rate)}</text>",
-        ]
-    return "\n".join(parts) + "\n</svg>\n"

@@ -12,7 +12,7 @@ cv2.setNumThreads(0)
 
 def decode(path):
     with open(path, "rb") as file:
-        return simplejpeg.decode_jpeg(file.read())
+        return simplejpeg.decode_jpeg(file.read(), fastdct=True)
 
 
 def plain(path):
@@ -35,3 +35,7 @@ def augmented(path):
     if random.random() < 0.5:
         image = image[:, ::-1]
     return (image.astype(np.float32) - rows.MEAN) / rows.STD
+
+
+def of_row(row):
+    return plain if row == "P3" else augmented

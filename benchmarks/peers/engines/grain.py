@@ -1,51 +1,66 @@
-"""Grain with its threads; two processes for the CPU-bound function."""
+"""Grain: its threads, and its processes where the row is about processes."""
 
 from __future__ import annotations
-
-import time
 
 import grain as google_grain
 import rows
 
 from engines import _pictures
 
-VERSION = f"grain {getattr(google_grain, '__version__', '')}".strip()
-_THREADS = google_grain.ReadOptions(num_threads=2, prefetch_buffer_size=64)
+VERSION = f"grain {google_grain.__version__}"
+_TWO = google_grain.ReadOptions(num_threads=2, prefetch_buffer_size=64)
 
 
-def _increment(x):
-    return x + 1
-
-
-def _sleep(x):
-    time.sleep(0.1)
-    return x
-
-
-def increment(config, row):
-    ds = google_grain.MapDataset.range(config.size(row)).map(_increment)
+def increment(config, row, n):
+    """16 threads (its default)"""
+    ds = google_grain.MapDataset.range(n)
+    if row == "P1b":
+        return ds.batch(1024).map(rows.increment).to_iter_dataset()
+    ds = ds.map(rows.increment)
     return (ds.batch(1024) if row == "P1" else ds).to_iter_dataset()
 
 
-def _pictures_of(fn):
-    def run(config, row):
-        ds = google_grain.MapDataset.source(config.photos(row)).map(fn).batch(32)
-        return ds.to_iter_dataset(_THREADS)
-
-    return run
+def photos(config, row, n):
+    """2 threads, libjpeg-turbo, OpenCV"""
+    ds = google_grain.MapDataset.source(config.photos(n)).map(_pictures.of_row(row))
+    return ds.batch(32).to_iter_dataset(_TWO)
 
 
-def burn(config, row):
-    ds = google_grain.MapDataset.range(config.size(row)).map(rows.burn)
-    return ds.to_iter_dataset(_THREADS)
+def records(config, row, n):
+    """TFRecordIterDataset, which does not check checksums"""
+    ds = google_grain.experimental.TFRecordIterDataset(config.records(row))
+    return ds.batch(rows.ROWS[row].batch, batch_fn=list)
 
 
-def nap(config, row):
-    ds = google_grain.MapDataset.range(config.size(row)).map(_sleep)
-    return ds.to_iter_dataset()
+def burn(config, row, n):
+    """2 threads (its processes take longer to start than they win here)"""
+    ds = google_grain.MapDataset.range(n).map(rows.burn)
+    return ds.to_iter_dataset(_TWO)
+
+
+def arrays(config, row, n):
+    """2 processes"""
+    ds = google_grain.MapDataset.range(n).map(rows.mebibyte)
+    if row == "P6c":
+        ds = ds.batch(8)
+    options = google_grain.ReadOptions(num_threads=1, prefetch_buffer_size=8)
+    processes = google_grain.multiprocessing.MultiprocessingOptions(num_workers=2)
+    return ds.to_iter_dataset(options).mp_prefetch(processes)
+
+
+def nap(config, row, n):
+    """16 threads (its default)"""
+    return google_grain.MapDataset.range(n).map(rows.sleep).to_iter_dataset()
+
+
+def uneven(config, row, n):
+    """2 threads"""
+    return google_grain.MapDataset.range(n).map(rows.uneven).to_iter_dataset(_TWO)
 
 
 ROWS = {
-    "P1": increment, "P2": increment, "P3": _pictures_of(_pictures.plain),
-    "P3r": _pictures_of(_pictures.augmented), "P6": burn, "P7": nap,
+    "P1": increment, "P1b": increment, "P2": increment, "P3": photos,
+    "P3r": photos, "P4-100": records, "P4-1000": records,
+    "P4-100000": records, "P6": burn, "P6b": arrays, "P6c": arrays,
+    "P7": nap, "P7w": nap, "P8": uneven,
 }  # fmt: skip

@@ -1,13 +1,11 @@
-"""torch's DataLoader with two workers; pictures by libjpeg-turbo and OpenCV."""
+"""torch's DataLoader; pictures by libjpeg-turbo and OpenCV."""
 
 from __future__ import annotations
-
-import time
 
 import numpy as np
 import rows
 import torch as pytorch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler
 
 from engines import _pictures
 
@@ -26,49 +24,62 @@ class Mapped(Dataset):
         return self.fn(self.items[i])
 
 
+class Batches(Dataset):
+    """Whole batches by their numbers."""
+
+    def __getitem__(self, numbers):
+        return pytorch.as_tensor(numbers) + 1
+
+
 def _stack(batch):
     return np.stack(batch)
 
 
-def _loader(items, fn, batch_size, collate=None):
-    return DataLoader(
-        Mapped(items, fn), batch_size=batch_size, num_workers=2, collate_fn=collate
-    )
-
-
-def _increment(x):
-    return x + 1
-
-
-def _sleep(x):
-    time.sleep(0.1)
-    return x
-
-
-def increment(config, row):
-    items = range(config.size(row))
-    # Without workers: for a function this cheap they only cost.
+def increment(config, row, n):
+    """no workers (for so cheap a function they only cost)"""
+    if row == "P1b":
+        sampler = BatchSampler(SequentialSampler(range(n)), 1024, False)
+        return DataLoader(Batches(), sampler=sampler, batch_size=None)
     batch_size = 1024 if row == "P1" else None
-    return DataLoader(Mapped(items, _increment), batch_size=batch_size)
+    return DataLoader(Mapped(range(n), rows.increment), batch_size=batch_size)
 
 
-def photos(config, row):
-    return _loader(config.photos(row), _pictures.plain, 32, _stack)
+def photos(config, row, n):
+    """2 workers, libjpeg-turbo, OpenCV"""
+    data = Mapped(config.photos(n), _pictures.of_row(row))
+    return DataLoader(data, batch_size=32, num_workers=2, collate_fn=_stack)
 
 
-def augmented(config, row):
-    return _loader(config.photos(row), _pictures.augmented, 32, _stack)
+def burn(config, row, n):
+    """2 workers"""
+    return DataLoader(Mapped(range(n), rows.burn), batch_size=None, num_workers=2)
 
 
-def burn(config, row):
-    return _loader(range(config.size(row)), rows.burn, None)
+def arrays(config, row, n):
+    """2 workers"""
+    batch_size = 8 if row == "P6c" else None
+    data = Mapped(range(n), rows.mebibyte)
+    return DataLoader(data, batch_size=batch_size, num_workers=2)
 
 
-def nap(config, row):
-    return _loader(range(config.size(row)), _sleep, None)
+def nap(config, row, n):
+    """2 workers"""
+    return DataLoader(Mapped(range(n), rows.sleep), batch_size=None, num_workers=2)
+
+
+def nap_wide(config, row, n):
+    """16 workers"""
+    return DataLoader(Mapped(range(n), rows.sleep), batch_size=None, num_workers=16)
+
+
+def uneven(config, row, n):
+    """2 workers, in_order as the row says"""
+    data = Mapped(range(n), rows.uneven)
+    return DataLoader(data, batch_size=None, num_workers=2, in_order=row == "P8")
 
 
 ROWS = {
-    "P1": increment, "P2": increment, "P3": photos, "P3r": augmented,
-    "P6": burn, "P7": nap,
+    "P1": increment, "P1b": increment, "P2": increment, "P3": photos,
+    "P3r": photos, "P6": burn, "P6b": arrays, "P6c": arrays, "P7": nap,
+    "P7w": nap_wide, "P8": uneven, "P8u": uneven,
 }  # fmt: skip
