@@ -31,7 +31,6 @@ class Engine:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environments.variables(name),
-            start_new_session=True,
         )
         os.set_blocking(self._process.stderr.fileno(), False)
         hello = self._read(180)

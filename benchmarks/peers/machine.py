@@ -1,5 +1,6 @@
 """What the machine is, and what else it does meanwhile."""
 
+import ctypes
 import os
 import pathlib
 import platform
@@ -51,27 +52,27 @@ def _busy():
     return (sum(numbers) - numbers[3] - numbers[4]) / tick, own
 
 
+def adopt_orphans():
+    """Makes this process the parent of what its children leave behind, so that
+    what servers of engines use counts as theirs."""
+    PR_SET_CHILD_SUBREAPER = 36
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def _family(pid):
-    """The process and all it started; ones that were adopted are found by
-    their session, which each engine has for itself."""
-    found, sessions, children = {pid}, set(), {}
+    """The process and all below it."""
+    children = {}
     for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
         try:
-            stat = pathlib.Path(f"/proc/{entry}/stat").read_text()
-        except OSError:
+            stat = pathlib.Path(f"/proc/{int(entry)}/stat").read_text()
+        except (OSError, ValueError):
             continue
-        fields = stat.rpartition(")")[2].split()
-        children.setdefault(int(fields[1]), []).append((int(entry), int(fields[3])))
-    queue = [pid]
+        parent = int(stat.rpartition(")")[2].split()[1])
+        children.setdefault(parent, []).append(int(entry))
+    found, queue = {pid}, [pid]
     while queue:
-        for child, session in children.get(queue.pop(), []):
+        for child in children.get(queue.pop(), []):
             if child not in found:
                 found.add(child)
-                sessions.add(session)
                 queue.append(child)
-    sessions.discard(os.getsid(pid))
-    for members in children.values():
-        found |= {child for child, session in members if session in sessions}
     return found

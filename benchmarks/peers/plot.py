@@ -8,7 +8,7 @@ import math
 
 import rows
 
-WIDTH, LEFT, RIGHT = 760, 104, 190
+WIDTH, LEFT, RIGHT = 820, 104, 230
 LINE, HEAD, GAP = 20, 30, 14
 OURS, THEIRS, FAINT, INK = "#a8410f", "#52606d", "#d9dee3", "#1d1d1b"
 
@@ -83,18 +83,13 @@ def _short(number):
 
 
 def _ticks(low, high):
-    """Powers of ten; on a short scale also their halves and doubles."""
-    decades = math.log10(high / low)
-    steps = (
-        (1,) if decades > 2.2 else (1, 2, 5) if decades > 0.9 else (1, 1.5, 2, 3, 5, 7)
-    )
-    ticks = []
-    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
-        ticks += [step * 10.0**power for step in steps]
-    ticks = [tick for tick in ticks if low <= tick <= high]
-    # Five decades and more: every second label is enough.
-    return (
-        ticks
-        if len(ticks) < 9
-        else [t for t in ticks if t == 1 or round(math.log10(t)) % 2 == 0]
-    )
+    """1 and round ratios beside it, so few that their labels have room."""
+    for steps in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,), (1, None)):
+        ticks = []
+        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high))):
+            if steps[-1] is not None or power % 2 == 0:
+                ticks += [step * 10.0**power for step in steps if step]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) <= 8:
+            break
+    return ticks

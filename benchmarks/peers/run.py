@@ -31,6 +31,7 @@ RESUME_HOURS = 3  # a row that was measured since is not measured again
 
 def main():
     args = arguments()
+    machine.adopt_orphans()
     work = pathlib.Path(args.work)
     done_rows = {} if args.fresh else finished(args)
     left = [row for row in args.rows if row not in done_rows]
