@@ -27,6 +27,7 @@ def home():
 def variables(engine):
     env = dict(os.environ)
     env.pop("PYTHONPATH", None)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start compiles
     if engine == "penstock":
         env["PYTHONPATH"] = str(ROOT / "python")
     return env

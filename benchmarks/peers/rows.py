@@ -21,6 +21,8 @@ class Row:
     batch: int = 1
     grows: bool = False
     fixed: bool = False  # not made smaller by the scale
+    checked: int | None = None  # elements of the check, where fewer do
+    fewest: int = 3  # repetitions, whatever they take
 
 
 GROWN = 0.4  # seconds
@@ -53,15 +55,15 @@ ROWS = {
     "P5s": Row("records", "TFRecord -> parse_single_example -> batch(256)",
                "examples", 20_480, "examples", 256),
     "P6": Row("functions", "Python function of about 10 ms, CPU-bound", "calls",
-              120, "ints", fixed=True),
+              120, "ints", fixed=True, checked=20),
     "P6b": Row("functions", "arrays of 1 MiB from two processes", "arrays",
                1_200, "ints", 8),
     "P6c": Row("functions", "the same in batches of 8", "arrays",
                1_200, "ints", 8),
     "P7": Row("functions", "100 calls that sleep 0.1 s, width not set", "calls",
-              100, "ints", fixed=True),
+              100, "ints", fixed=True, checked=20, fewest=2),
     "P7w": Row("functions", "100 calls that sleep 0.1 s, 16 at once", "calls",
-               100, "ints", fixed=True),
+               100, "ints", fixed=True, checked=20),
     "P8": Row("functions", "NumPy function, one call in 16 takes 10 times "
               "as long, in order", "calls", 400, "ints", fixed=True),
     "P8u": Row("functions", "the same, order free", "calls", 400, "unordered",
