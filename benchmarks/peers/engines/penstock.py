@@ -38,12 +38,13 @@ def photos(config, row, n):
 
 def augmented(config, row, n):
     """its own decoder, no setting"""
+    mean, std = rows.MEAN.tolist(), rows.STD.tolist()
 
     def load(path):
         image = ps.image.decode_jpeg(ps.io.read_file(path), channels=3)
         image = ps.image.random_resized_crop(image, (224, 224))
         image = ps.image.random_flip_left_right(image)
-        return ps.image.normalize(image, rows.MEAN.tolist(), rows.STD.tolist())
+        return ps.image.normalize(image, mean, std)
 
     return ps.Dataset.from_tensor_slices(config.photos(n)).map(load).batch(32)
 
