@@ -43,17 +43,23 @@ def main():
                 about |= {"settings": settings(args), "absent": absent}
                 about["versions"] = {n: e.version for n, e in engines.items()}
                 save(args, row, about)
+                publish(args)
         finally:
             for engine in engines.values():
                 engine.close()
+    for path in publish(args):
+        print(path)
+
+
+def publish(args):
+    """Writes tables and plots of all rows that are there; gives their paths."""
     result = {
         "machine": machine.about(),
         "command": command(args),
         "photos": "given" if args.photos else "drawn",
         "rows": {row: load(args, row) for row in rows.ROWS if saved(args, row)},
     }
-    for path in table.write(result, pathlib.Path(args.output)):
-        print(path)
+    return table.write(result, pathlib.Path(args.output))
 
 
 def arguments():
@@ -256,7 +262,7 @@ def check(able, row, scale):
 def once(engine, row, n, scale):
     """Seconds per element (bytes per element for P12)."""
     if row in rows.FRESH:
-        return engine.fresh("P12" if row == "P12" else "P10")[row]
+        return engine.fresh(row)
     answer = engine.ask("time", row, n)
     about = rows.ROWS[row]
     single = (n, n // about.batch)  # P6b gives arrays of batches one by one

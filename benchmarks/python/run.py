@@ -406,7 +406,7 @@ class Peers:
 
     def _reading(self, engine, code: str, factor: float):
         if code == "P10":
-            return lambda: engine.fresh("P10")["P10"] * factor
+            return lambda: engine.fresh("P10") * factor
         n = {"P6b": 600, "P6c": 600, "P1": 10_240, "P2": 2_000}[code]
         if code in ("P1", "P2"):
             n = engine.ask("grow", code, n)["n"]

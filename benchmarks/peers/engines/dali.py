@@ -30,8 +30,12 @@ def _load(files, decode):
 
 @_pipeline(batch_size=32)
 def _photos(files):
-    images = _load(files, fn.decoders.image)
-    return fn.cast(images, dtype=types.FLOAT) / 255.0
+    return fn.crop_mirror_normalize(
+        _load(files, fn.decoders.image),
+        mean=[0.0] * 3,
+        std=[255.0] * 3,
+        output_layout="HWC",
+    )
 
 
 @_pipeline(batch_size=32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import rows
 import torch as pytorch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler
@@ -31,10 +30,6 @@ class Batches(Dataset):
         return pytorch.as_tensor(numbers) + 1
 
 
-def _stack(batch):
-    return np.stack(batch)
-
-
 def increment(config, row, n):
     """no workers (for so cheap a function they only cost)"""
     if row == "P1b":
@@ -47,7 +42,7 @@ def increment(config, row, n):
 def photos(config, row, n):
     """2 workers, libjpeg-turbo, OpenCV"""
     data = Mapped(config.photos(n), _pictures.of_row(row))
-    return DataLoader(data, batch_size=32, num_workers=2, collate_fn=_stack)
+    return DataLoader(data, batch_size=32, num_workers=2)
 
 
 def burn(config, row, n):
