@@ -245,6 +245,7 @@ StatusOr<Block> decode_columns(Decoder& in, const Ref<Buffer>& buffer,
 
 StatusOr<Block> decode_elements(Decoder& in) {
   const std::size_t rows = in.count();
+  if (rows == 0) return damaged("number of elements");  // is never written
   BlockBuilder builder;
   for (std::size_t i = 0; i < rows; ++i) {
     PS_ASSIGN_OR_RETURN(Element element, decode_element(in));
@@ -259,6 +260,9 @@ StatusOr<Block> decode_elements(Decoder& in) {
 StatusOr<std::string> encode_block(const Block& block) {
   Encoder head;
   std::string data;
+  if (!block.mixed() && block.structure() == nullptr) {
+    return internal_error("block file: no elements to write");
+  }
   if (block.mixed()) {
     head.u64(kElements);
     head.u64(static_cast<std::uint64_t>(block.size()));

@@ -171,6 +171,16 @@ TEST(BlockFile, OfNothingIsAFileToo) {
   EXPECT_EQ(file->num_blocks(), 0u);
 }
 
+TEST(BlockFile, ABlockOfNoElementsIsNotWrittenAndNotRead) {
+  EXPECT_FALSE(encode_block(block_of({})).ok());
+  // Two bytes of head: elements of several structures, none of them.
+  const std::string bytes("\2\0\0\0\0\0\0\0\1\0", 10);
+  Ref<Buffer> buffer = Buffer::allocate(bytes.size());
+  std::memcpy(buffer->data(), bytes.data(), bytes.size());
+  EXPECT_EQ(decode_block(buffer, bytes.size()).status().code(),
+            StatusCode::kDataLoss);
+}
+
 TEST(BlockFile, SurvivesShortReads) {
   MemoryFs fs;
   write(fs, {block_of({sample(1), sample(2)})});

@@ -23,16 +23,16 @@ std::string render(const Dims& dims) {
 }  // namespace
 
 std::optional<std::int64_t> Shape::checked_num_elements() const {
+  // Also without its zeros it must fit, as for NumPy: parts of the shape are
+  // counted too, and it must not matter where the zero stands.
   std::int64_t n = 1;
-  bool fits = true;
   bool empty = false;
   for (std::int64_t d : dims_) {
     if (d < 0) return std::nullopt;
     empty |= d == 0;
-    fits = fits && !__builtin_mul_overflow(n, d, &n);
+    if (d != 0 && __builtin_mul_overflow(n, d, &n)) return std::nullopt;
   }
-  if (empty) return 0;  // wherever the zero stands
-  return fits ? std::optional(n) : std::nullopt;
+  return empty ? 0 : n;
 }
 
 Shape Shape::prepended(std::int64_t dim) const {

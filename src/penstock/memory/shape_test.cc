@@ -18,10 +18,12 @@ TEST(Shape, RefusesToCountWhatCannotBe) {
   EXPECT_EQ((Shape{2, 3}).checked_num_elements(), 6);
   EXPECT_EQ((Shape{kBig, kBig}).checked_num_elements(), std::nullopt);
   EXPECT_EQ((Shape{2, -1}).checked_num_elements(), std::nullopt);
-  EXPECT_EQ((Shape{0, kBig, kBig}).checked_num_elements(), 0);
-  // Too large is an error wherever the zero stands.
-  EXPECT_EQ((Shape{kBig, kBig, 0}).checked_num_elements(),
-            (Shape{0, kBig, kBig}).checked_num_elements());
+  EXPECT_EQ((Shape{0, kBig}).checked_num_elements(), 0);
+  EXPECT_EQ((Shape{kBig, 0}).checked_num_elements(), 0);
+  // Too large is too large wherever a zero stands.
+  EXPECT_EQ((Shape{0, kBig, kBig}).checked_num_elements(), std::nullopt);
+  EXPECT_EQ((Shape{kBig, 0, kBig}).checked_num_elements(), std::nullopt);
+  EXPECT_EQ((Shape{kBig, kBig, 0}).checked_num_elements(), std::nullopt);
 }
 
 TEST(Shape, GainsAndLosesItsFirstDimension) {
