@@ -232,7 +232,11 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
 bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   if (!ordered) rows = scripted_limit(rows);
   if (from_index) {
-    const std::int64_t n = std::min(rows, end_index - next_index);
+    std::int64_t n = std::min(rows, end_index - next_index);
+    // First blocks are short. The others are whole groups long, but must also
+    // end where groups do, or each group would be joined from two of them.
+    const std::int64_t over = (next_index + n) % align;
+    if (ordered && n > over) n -= over;
     work.from_index = true;
     work.indices.path = chain->path;
     work.indices.begin = next_index;
