@@ -49,6 +49,20 @@ struct JsonColumn {
   }
 };
 
+/// What is between the quotes, if that is what the string means: the parser
+/// would write it to memory of its own first.
+bool plain_string(value& v, std::string_view& out) {
+  std::string_view token = v.raw_json_token();
+  if (token.empty() || token[0] != '"') return false;
+  // Up to the next token: white space may follow.
+  const std::size_t last = token.rfind('"');
+  if (last == 0 || std::memchr(token.data(), '\\', last) != nullptr) {
+    return false;
+  }
+  out = token.substr(1, last - 1);
+  return true;
+}
+
 bool append(value v, DType dtype, JsonColumn& to) {
   switch (dtype) {
     case DType::kInt64: {
@@ -76,7 +90,9 @@ bool append(value v, DType dtype, JsonColumn& to) {
     }
     default: {
       std::string_view s;
-      if (v.get_string().get(s) != simdjson::SUCCESS) return false;
+      if (!plain_string(v, s) && v.get_string().get(s) != simdjson::SUCCESS) {
+        return false;
+      }
       to.add_string(s);
       return true;
     }
@@ -151,6 +167,25 @@ Status add_field(object& root, const JsonField& field,
     if (!append(one, field.dtype, to)) return wrong(field);
   }
   return absl::OkStatus();
+}
+
+/// How many bytes behind each record are other records: the parser reads
+/// beyond the end of what it is given.
+std::vector<std::size_t> bytes_behind(
+    std::span<const std::string_view> records) {
+  std::vector<std::size_t> behind(records.size(), 0);
+  for (std::size_t i = records.size(); i-- > 1;) {
+    const std::string_view before = records[i - 1];
+    const std::string_view after = records[i];
+    const auto gap = static_cast<std::size_t>(
+        reinterpret_cast<std::uintptr_t>(after.data()) -
+        reinterpret_cast<std::uintptr_t>(before.data() + before.size()));
+    // At most what separates lines: both are in one piece of memory.
+    if (after.data() != nullptr && gap <= 2) {
+      behind[i - 1] = gap + after.size() + behind[i];
+    }
+  }
+  return behind;
 }
 
 StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
@@ -239,6 +274,7 @@ Status JsonParser::parse(
     std::vector<std::pair<std::int64_t, Status>>& failed) const {
   thread_local simdjson::ondemand::parser parser;
   std::vector<JsonColumn> columns(fields_.size());
+  const std::vector<std::size_t> behind = bytes_behind(records);
   std::string padded;
   std::size_t skipped = 0;
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -247,15 +283,17 @@ Status JsonParser::parse(
     if (left_out) ++skipped;
     Status status;
     if (!left_out) {
-      // The parser reads beyond the end: what follows must be memory of ours.
-      padded.reserve(records[row].size() + simdjson::SIMDJSON_PADDING);
-      padded.assign(records[row]);
+      const char* data = records[row].data();
+      const std::size_t size = records[row].size();
+      if (behind[row] < simdjson::SIMDJSON_PADDING) {
+        padded.reserve(size + simdjson::SIMDJSON_PADDING);
+        data = padded.assign(records[row]).data();
+      }
       simdjson::ondemand::document document;
       object root;
-      auto code = parser
-                      .iterate(padded.data(), padded.size(),
-                               padded.size() + simdjson::SIMDJSON_PADDING)
-                      .get(document);
+      auto code =
+          parser.iterate(data, size, size + simdjson::SIMDJSON_PADDING)
+              .get(document);
       if (code == simdjson::SUCCESS) code = document.get_object().get(root);
       if (code != simdjson::SUCCESS) status = malformed(code);
       for (std::size_t f = 0; f < fields_.size() && status.ok(); ++f) {

@@ -171,6 +171,46 @@ TEST(Csv, TellsDTypesByValues) {
   EXPECT_EQ(infer_dtype({}), DType::kString);
 }
 
+// Lines that lie side by side are parsed where they are.
+TEST(Json, ALineDoesNotReadIntoTheNext) {
+  const auto parser =
+      JsonParser::make({{"i", DType::kInt64}, {"s", DType::kString}}).value();
+  const std::string lines =
+      "{\"i\": 1, \"s\": \"a\\n\\\"\"  }\n"
+      "{\"s\": \"\", \"i\": 2}\n"
+      "{\"i\": 3\n"
+      "4, \"s\": \"x\"}\n"
+      "{\"i\": 5, \"s\": \"open\n"
+      "\"}\n"
+      "{\"i\": 6, \"s\": \"\xc3\xa9 long enough to be followed by much\" }\n";
+  for (const std::size_t gap : {1u, 0u}) {
+    std::string text;
+    std::vector<std::pair<std::size_t, std::size_t>> places;
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t end = lines.find('\n', at);
+      places.emplace_back(text.size(), end - at);
+      text += lines.substr(at, end - at + gap);
+      at = end + 1;
+    }
+    std::vector<std::string_view> records;
+    for (const auto& [at, size] : places) {
+      records.push_back(std::string_view(text).substr(at, size));
+    }
+    std::vector<JsonParser::Values> out;
+    std::vector<std::pair<std::int64_t, Status>> failed;
+    ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+    std::vector<std::int64_t> bad;
+    for (const auto& [row, status] : failed) bad.push_back(row);
+    EXPECT_THAT(bad, ElementsAre(2, 3, 4, 5));
+    EXPECT_THAT(out[0].values.as<std::int64_t>(),
+                ElementsAre(1, 2, 0, 0, 0, 0, 6));
+    EXPECT_EQ(out[1].values.str(0), "a\n\"");
+    EXPECT_EQ(out[1].values.str(1), "");
+    EXPECT_EQ(out[1].values.str(6),
+              "\xc3\xa9 long enough to be followed by much");
+  }
+}
+
 TEST(Json, ReadsFieldsListsAndNestedKeys) {
   JsonField deep{"deep", DType::kFloat64};
   deep.key = "a.b";

@@ -56,6 +56,27 @@ TEST(TextLines, ReadsFilesLargerThanItsBufferPlainAndCompressed) {
   }
 }
 
+// Lines stay where they were read if they are all separated alike.
+TEST(TextLines, MixedEndsOfLinesAreCutAlike) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) {
+    const bool both = i < 30'000 || i % 1000 == 0;
+    text += "line " + std::to_string(i) + (both ? "\r\n" : "\n");
+    if (i == 50'000) text += "\n\r\n";
+  }
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 100'000; ++i) {
+    wanted.push_back("line " + std::to_string(i));
+    if (i == 50'000) wanted.insert(wanted.end(), 2, "");
+  }
+  std::vector<std::string> got;
+  Iterator it = Dataset::text_lines(put(text)).batch(1000).iterator();
+  while (const auto batch = it.next()) {
+    for (const std::string_view s : (*batch)[0].strs()) got.emplace_back(s);
+  }
+  EXPECT_EQ(got, wanted);
+}
+
 TEST(TextLines, ContinuesFromAStateInTheMiddleOfACompressedFile) {
   const Dataset ds = Dataset::text_lines(
       {put(gzip(many_lines(50'000))), put(many_lines(10))},

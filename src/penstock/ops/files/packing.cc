@@ -3,6 +3,13 @@
 #include <cstring>
 
 namespace penstock::ops {
+namespace {
+
+// Of gaps between values that are left in place: lines and TFRecord have 1, 2
+// and 16.
+constexpr std::int64_t kMaxGap = 64;
+
+}  // namespace
 
 StatusOr<StringPacker> StringPacker::make(std::int64_t rows,
                                           std::int64_t bytes) {
@@ -31,6 +38,42 @@ Column StringPacker::finish() {
                                      Shape{rows_}));
 }
 
+namespace {
+
+/// Bytes between each two values, if they are the same everywhere, as between
+/// lines or records of one framing; -1 if not.
+std::int64_t common_gap(const std::vector<std::string_view>& values) {
+  std::int64_t common = -1;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const std::int64_t gap =
+        values[i].data() - (values[i - 1].data() + values[i - 1].size());
+    if (gap < 0 || gap > kMaxGap || (common >= 0 && gap != common)) return -1;
+    common = gap;
+  }
+  return common;
+}
+
+/// The values where they are.
+StatusOr<Column> framed_column(const std::vector<std::string_view>& values,
+                               const Ref<Buffer>& owner, std::int64_t gap) {
+  const std::size_t rows = values.size();
+  Ref<Buffer> offsets = Buffer::allocate((rows + 1) * sizeof(std::int64_t));
+  if (!offsets) return absl::ResourceExhaustedError("no memory for strings");
+  auto* to = reinterpret_cast<std::int64_t*>(offsets->data());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    to[i] = at;
+    at += static_cast<std::int64_t>(values[i].size()) + gap;
+  }
+  to[rows] = at;
+  return Column(Tensor::framed_strings(
+      std::move(offsets), owner, values[0].data(),
+      static_cast<std::uint32_t>(gap),
+      Shape{static_cast<std::int64_t>(rows)}));
+}
+
+}  // namespace
+
 StatusOr<Column> strings_column(const std::vector<std::string_view>& values,
                                 const Ref<Buffer>& owner) {
   std::int64_t bytes = 0;
@@ -39,7 +82,11 @@ StatusOr<Column> strings_column(const std::vector<std::string_view>& values,
   }
   const auto rows = static_cast<std::int64_t>(values.size());
   const auto pinned = static_cast<std::int64_t>(owner->capacity());
-  if (bytes >= kViewBytes * rows && bytes * 4 >= pinned) {
+  if (bytes * kMaxPinned >= pinned) {
+    const std::int64_t gap = common_gap(values);
+    if (gap >= 0) return framed_column(values, owner, gap);
+  }
+  if (bytes >= kViewBytes * rows && bytes * kMaxPinned >= pinned) {
     std::vector<Tensor> views;
     views.reserve(values.size());
     for (const std::string_view v : values) {

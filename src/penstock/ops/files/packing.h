@@ -1,5 +1,5 @@
-// Records as a column of strings: small ones copied together, large ones as
-// views of the bytes they were read into.
+// Records as a column of strings: left in the bytes they were read into where
+// they lie there side by side or are large, otherwise copied together.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,11 @@
 
 namespace penstock::ops {
 
-/// From this many bytes per record on a view costs less than a copy. A view may
-/// keep at most 4 times its own size alive.
+/// From this many bytes per record on a view costs less than a copy.
 constexpr std::int64_t kViewBytes = 4096;
+/// What stays in place may keep at most this many times its own size alive: a
+/// step's share of what one read brought.
+constexpr std::int64_t kMaxPinned = 5;
 
 /// Fills a packed column of strings, one after the other.
 class StringPacker {
@@ -29,8 +31,7 @@ class StringPacker {
   std::int64_t size_ = 0;
 };
 
-/// `values`, which lie in `owner`, as a column. `record_bytes` is what they and
-/// the framing around them take there.
+/// `values`, which lie in `owner`, as a column.
 StatusOr<Column> strings_column(const std::vector<std::string_view>& values,
                                 const Ref<Buffer>& owner);
 
