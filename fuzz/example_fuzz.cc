@@ -38,6 +38,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
           SequenceExampleParser::make(
               {var_len_feature("id", DType::kInt64)},
               {ragged_feature("tok", DType::kInt64),
+               ragged_feature("rows", DType::kInt64, "tok",
+                              {{Cut::Kind::kRowLengths, "n"},
+                               {Cut::Kind::kUniformRowLength, "", 2}}),
+               ragged_feature("cut", DType::kInt64, "v",
+                              {{Cut::Kind::kRowLengths, "out"},
+                               {Cut::Kind::kRowLengths, "len"}}),
                fixed_len_sequence_feature("w", DType::kFloat32)})
               .value());
   if (size == 0) return 0;

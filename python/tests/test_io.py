@@ -217,6 +217,41 @@ def test_sequence_examples():
         assert sequences["words"].to_list() == [[5], [], [6, 7]]
 
 
+def test_partitions_of_sequence_examples():
+    # Written by TensorFlow 2.21, which reads the same: steps of v are [1, 2, 3],
+    # [], [4, 5, 6, 7], those of len [2, 1], [], [0, 4], of out [2], [], [1, 1].
+    data = bytes.fromhex(
+        "0a1b0a0c0a016312071a050a030102030a0b0a016e12061a040a02020112570a1b0a036c"
+        "656e12140a061a040a0202010a021a000a061a040a0200040a1a0a036f757412130a051a"
+        "030a01020a021a000a061a040a0201010a1c0a017612170a071a050a030102030a021a00"
+        "0a081a060a0404050607"
+    )
+    ragged = ps.io.RaggedFeature
+    lengths = ragged.RowLengths
+
+    def parse(r):
+        return ps.io.parse_single_sequence_example(
+            r,
+            {"c": ragged(ps.int64, None, [lengths("n")])},
+            {
+                "one": ragged(ps.int64, "v", [lengths("len")]),
+                "two": ragged(ps.int64, "v", [lengths("out"), lengths("len")]),
+                "flat": ragged(ps.int64, "v"),
+            },
+        )
+
+    ds = ps.Dataset.from_list([data]).map(parse, executor="native")
+    for context, sequences in (parse(data), next(iter(ds))):
+        assert context["c"].to_list() == [[1, 2], [3]]
+        assert sequences["one"].to_list() == [[[1, 2], [3]], [], [[], [4, 5, 6, 7]]]
+        assert sequences["two"].to_list() == [
+            [[[1, 2], [3]]],
+            [],
+            [[[]], [[4, 5, 6, 7]]],
+        ]
+        assert sequences["flat"].to_list() == [[1, 2, 3], [], [4, 5, 6, 7]]
+
+
 # --- values as bytes --------------------------------------------------------
 
 

@@ -121,7 +121,8 @@ def parse_single_sequence_example(
     """One serialized SequenceExample: (context, sequences), two dicts.
 
     Of the sequences, `FixedLenSequenceFeature` is [steps, ...] and
-    `VarLenFeature` a `ps.Ragged` of the steps.
+    `VarLenFeature` a `ps.Ragged` of the steps. The partitions of a
+    `RaggedFeature` are sequences too: each step is cut by the same step of them.
 
     >>> import penstock as ps
     >>> ps.io.parse_single_sequence_example(
@@ -143,12 +144,11 @@ def parse_single_sequence_example(
             )
         )
     )
-    first = {name: next(results) for name in context}
-    second: dict[str, Any] = {}
-    for name, feature in sequences.items():
-        values = next(results)
-        ragged = isinstance(feature, RAGGED)
-        second[name] = _ragged(values, next(results)) if ragged else values
+    first = {name: _taken(results, ragged_rank(f)) for name, f in context.items()}
+    second = {
+        name: _taken(results, ragged_rank(f) + isinstance(f, RAGGED))
+        for name, f in sequences.items()
+    }
     return first, second
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
 
@@ -19,9 +20,26 @@ struct Building {
   List list = kNone;
   std::size_t count = 0;  // values of one shape
   Tensor dense;           // kFixedLen numbers, written in place
+  std::byte* data = nullptr;  // of dense
   Values values;
   std::vector<std::int64_t> splits;
 };
+
+/// Reads the numbers of a kFixedLen feature of record `row` to where they
+/// belong; false if they are not packed or not as many as there must be.
+bool read_in_place(std::string_view list, std::size_t row, Building& to) {
+  std::string_view packed;
+  if (!only_field(list, kField1, packed)) return false;
+  if (to.list == kInt64) {
+    return read_ints(packed, to.count,
+                     reinterpret_cast<std::int64_t*>(to.data) + row * to.count);
+  }
+  if (packed.size() != to.count * sizeof(float)) return false;
+  if (!packed.empty()) {
+    std::memcpy(to.data + row * packed.size(), packed.data(), packed.size());
+  }
+  return true;
+}
 
 /// Adds record `row` of one feature.
 Status add_value(const Feature& feature,
@@ -39,19 +57,14 @@ Status add_value(const Feature& feature,
   } else if (list.first != to.list) {
     return wrong_list(feature, list.first);
   } else {
-    std::string_view packed;
-    if (fixed && to.list == kFloat &&
-        only_field(list.second, kField1, packed) &&
-        packed.size() == to.count * sizeof(float)) {
-      std::memcpy(to.dense.mutable_data() + row * packed.size(), packed.data(),
-                  packed.size());
+    if (fixed && to.list != kBytes && read_in_place(list.second, row, to)) {
       return absl::OkStatus();
     }
     append_list(to.list, list.second, to.values);
   }
   const std::size_t n = to.values.size(to.list);
   if (!fixed) {
-    if (n % to.count != 0) {
+    if (to.count != 1 && n % to.count != 0) {
       return invalid_argument("feature '", feature.name,
                               "' must have a multiple of ", to.count,
                               " values, the record has a remainder of ",
@@ -72,7 +85,7 @@ Status add_value(const Feature& feature,
   const void* from = to.list == kFloat
                          ? static_cast<const void*>(to.values.floats.data())
                          : static_cast<const void*>(to.values.ints.data());
-  std::memcpy(to.dense.mutable_data() + row * to.count * width, from,
+  std::memcpy(to.data + row * to.count * width, from,
               to.count * width);
   to.values.resize(to.list, 0);
   return absl::OkStatus();
@@ -92,7 +105,7 @@ void erase_value(const Feature& feature, std::size_t row, Building& to) {
   }
   to.values.resize(to.list, 0);
   const std::size_t bytes = to.count * dtype_size(feature.dtype);
-  std::memset(to.dense.mutable_data() + row * bytes, 0, bytes);
+  std::memset(to.data + row * bytes, 0, bytes);
 }
 
 }  // namespace
@@ -102,25 +115,10 @@ StatusOr<std::shared_ptr<const ExampleParser>> ExampleParser::make(
   if (features.empty()) {
     return invalid_argument("features must be given, got none");
   }
-  std::vector<std::string_view> names;
-  for (const Feature& feature : features) {
-    PS_RETURN_IF_ERROR(check_feature(feature));
-    names.push_back(feature.name);
-  }
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) {
-    return invalid_argument("feature '", to_absl(*twice), "' is given twice");
-  }
+  PS_RETURN_IF_ERROR(check_features(features));
   std::shared_ptr<ExampleParser> parser(new ExampleParser);
   parser->features_ = std::move(features);
-  parser->read_ = parser->features_;
-  for (const Feature& feature : parser->features_) {
-    for (const Feature::Partition& partition : feature.partitions) {
-      if (partition.key.empty()) continue;
-      parser->read_.push_back(var_len_feature(partition.key, DType::kInt64));
-    }
-  }
+  parser->read_ = with_partitions(parser->features_);
   parser->lookup_ = std::make_shared<Lookup>(parser->read_);
   return parser;
 }
@@ -143,6 +141,7 @@ Status ExampleParser::parse(
       PS_ASSIGN_OR_RETURN(
           to.dense,
           Tensor::allocate(feature.dtype, feature.shape.prepended(n)));
+      to.data = to.dense.mutable_data();
     }
   }
   std::vector<std::optional<std::string_view>> found(read_.size());
@@ -157,8 +156,13 @@ Status ExampleParser::parse(
     if (!left_out) {
       std::fill(found.begin(), found.end(), std::nullopt);
       try {
-        pbf_reader example(pbf(records[row]));
         std::size_t place = 0;
+        std::string_view rest = records[row];
+        if (std::string_view features; only_field(rest, kField1, features)) {
+          collect_entries(features, *lookup_, found, guess, place);
+          rest = {};
+        }
+        pbf_reader example(pbf(rest));
         while (example.next()) {
           if (example.tag() == 1 &&
               example.wire_type() == pbf_wire_type::length_delimited) {
@@ -185,8 +189,9 @@ Status ExampleParser::parse(
       Building& to = building[f];
       if (left_out || !status.ok()) erase_value(read_[f], row, to);
       if (read_[f].kind != Kind::kFixedLen) {
-        to.splits.push_back(static_cast<std::int64_t>(
-            to.values.size(to.list) / to.count));
+        const std::size_t all = to.values.size(to.list);
+        to.splits.push_back(
+            static_cast<std::int64_t>(to.count == 1 ? all : all / to.count));
       }
     }
   }
@@ -212,19 +217,13 @@ Status ExampleParser::parse(
     }
     out.push_back(std::move(column));
   }
-  bool cuts = false;
-  for (const Feature& f : features_) cuts |= !f.partitions.empty();
-  if (!cuts) return absl::OkStatus();
-  std::size_t first = features_.size();
-  for (std::size_t f = 0; f < features_.size(); ++f) {
-    const Feature& feature = features_[f];
-    if (feature.partitions.empty()) continue;
-    PS_RETURN_IF_ERROR(cut(feature, first, out, out[f], failed));
-    for (const Feature::Partition& p : feature.partitions) {
-      if (!p.key.empty()) ++first;
+  if (read_.size() == features_.size()) {
+    const auto cuts = [](const Feature& f) { return !f.partitions.empty(); };
+    if (std::none_of(features_.begin(), features_.end(), cuts)) {
+      return absl::OkStatus();
     }
   }
-  out.resize(features_.size());
+  PS_RETURN_IF_ERROR(cut_features(features_, out, failed));
   // Each record once, with what was wrong first.
   std::stable_sort(failed.begin(), failed.end(), [](const auto& x,
                                                     const auto& y) {

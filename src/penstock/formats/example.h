@@ -131,11 +131,6 @@ class ExampleParser {
 
  private:
   ExampleParser() = default;
-  /// Cuts the values of a ragged feature by its partitions, which were read
-  /// into the columns from `first` on.
-  Status cut(const Feature& feature, std::size_t first,
-             std::vector<FeatureColumn>& columns, FeatureColumn& values,
-             std::vector<std::pair<std::int64_t, Status>>& failed) const;
   std::vector<Feature> features_;
   /// What is read: features_, then those of their partitions.
   std::vector<Feature> read_;
@@ -144,7 +139,7 @@ class ExampleParser {
 
 /// One SequenceExample as a tuple of two dicts: context and sequences. Of the
 /// latter, kFixedLenSequence is [steps, shape...], kVarLen and kRagged a ragged
-/// value of the steps.
+/// value of the steps, each of which is cut by the same step of its partitions.
 class SequenceExampleParser {
  public:
   static StatusOr<std::shared_ptr<const SequenceExampleParser>> make(
@@ -155,7 +150,10 @@ class SequenceExampleParser {
  private:
   SequenceExampleParser() = default;
   std::shared_ptr<const ExampleParser> context_;
-  std::shared_ptr<const ExampleParser> sequences_;
+  std::vector<Feature> sequences_;
+  /// What is read: sequences_, then those of their partitions.
+  std::vector<Feature> read_;
+  std::shared_ptr<const ExampleParser::Lookup> lookup_;
 };
 
 /// An Example of a dict of float, integer, bool or string tensors, flattened.

@@ -1,8 +1,9 @@
 // What is made of the columns of parsed records: rows, batches, columns of
 // blocks, and the rows of ragged features.
+#include "penstock/formats/example_columns.h"
+
 #include <algorithm>
 
-#include "penstock/formats/example.h"
 #include "penstock/formats/example_wire.h"
 #include "penstock/formats/row_partition.h"
 #include "penstock/memory/ragged.h"
@@ -36,12 +37,11 @@ std::span<const std::int64_t> lengths_of(const FeatureColumn::Level& level,
                                         level.records[i]));
 }
 
-}  // namespace
-
-Status ExampleParser::cut(
-    const Feature& feature, std::size_t first,
-    std::vector<FeatureColumn>& columns, FeatureColumn& values,
-    std::vector<std::pair<std::int64_t, Status>>& failed) const {
+/// Cuts the values of a feature by its partitions, which were read into the
+/// columns from `first` on.
+Status cut(const Feature& feature, std::size_t first,
+           const std::vector<FeatureColumn>& columns, FeatureColumn& values,
+           std::vector<std::pair<std::int64_t, Status>>& failed) {
   const std::size_t n = values.splits.size() - 1;
   std::vector<FeatureColumn::Level> levels(feature.partitions.size());
   for (auto& level : levels) level.records.push_back(0);
@@ -114,6 +114,38 @@ Status ExampleParser::cut(
   return absl::OkStatus();
 }
 
+}  // namespace
+
+namespace wire {
+
+Status cut_features(const std::vector<Feature>& features,
+                    std::vector<FeatureColumn>& columns,
+                    std::vector<std::pair<std::int64_t, Status>>& failed) {
+  std::size_t first = features.size();
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    const Feature& feature = features[f];
+    if (feature.partitions.empty()) continue;
+    PS_RETURN_IF_ERROR(cut(feature, first, columns, columns[f], failed));
+    for (const Feature::Partition& p : feature.partitions) {
+      if (!p.key.empty()) ++first;
+    }
+  }
+  columns.resize(features.size());
+  return absl::OkStatus();
+}
+
+StatusOr<Element> ragged_of(FeatureColumn column) {
+  std::vector<Tensor> splits{Tensor::from(
+      column.levels.empty() ? column.splits : column.levels[0].records)};
+  for (const FeatureColumn::Level& level : column.levels) {
+    PS_ASSIGN_OR_RETURN(Tensor inner, splits_of(level.lengths));
+    splits.push_back(std::move(inner));
+  }
+  return Element::ragged(std::move(column.values), std::move(splits));
+}
+
+}  // namespace wire
+
 Element ExampleParser::row(const std::vector<FeatureColumn>& columns,
                            std::int64_t row) const {
   std::vector<std::pair<std::string, Element>> items;
@@ -148,14 +180,8 @@ StatusOr<Element> ExampleParser::batch(
       continue;
     }
     if (feature.kind != Kind::kFixedLenSequence) {
-      std::vector<Tensor> splits{
-          Tensor::from(c.levels.empty() ? c.splits : c.levels[0].records)};
-      for (const FeatureColumn::Level& level : c.levels) {
-        PS_ASSIGN_OR_RETURN(Tensor inner, splits_of(level.lengths));
-        splits.push_back(std::move(inner));
-      }
-      items.emplace_back(feature.name, Element::ragged(std::move(c.values),
-                                                       std::move(splits)));
+      PS_ASSIGN_OR_RETURN(Element ragged, wire::ragged_of(std::move(c)));
+      items.emplace_back(feature.name, std::move(ragged));
       continue;
     }
     // Padded to the longest.

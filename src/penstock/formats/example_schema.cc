@@ -1,7 +1,11 @@
 #include "penstock/formats/example_schema.h"
 
+#include <algorithm>
+#include <string_view>
+
 namespace penstock {
 namespace wire {
+namespace {
 
 using Kind = Feature::Kind;
 
@@ -49,6 +53,31 @@ Status check_feature(const Feature& feature) {
         Spec::of(value).to_string());
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+Status check_features(const std::vector<Feature>& features) {
+  std::vector<std::string_view> names;
+  for (const Feature& feature : features) {
+    PS_RETURN_IF_ERROR(check_feature(feature));
+    names.push_back(feature.name);
+  }
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return absl::OkStatus();
+  return invalid_argument("feature '", to_absl(*twice), "' is given twice");
+}
+
+std::vector<Feature> with_partitions(const std::vector<Feature>& features) {
+  std::vector<Feature> read = features;
+  for (const Feature& feature : features) {
+    for (const Feature::Partition& partition : feature.partitions) {
+      if (partition.key.empty()) continue;
+      read.push_back(var_len_feature(partition.key, DType::kInt64));
+    }
+  }
+  return read;
 }
 
 PartialShape partial(std::initializer_list<std::int64_t> first,

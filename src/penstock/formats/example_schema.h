@@ -2,12 +2,18 @@
 // formats/.
 #pragma once
 
+#include <vector>
+
 #include "penstock/formats/example.h"
 
 namespace penstock::wire {
 
-/// InvalidArgument naming a feature that cannot be.
-Status check_feature(const Feature& feature);
+/// InvalidArgument naming a feature that cannot be, or is given twice.
+Status check_features(const std::vector<Feature>& features);
+
+/// What has to be read for `features`: themselves, then the integers of their
+/// partitions.
+std::vector<Feature> with_partitions(const std::vector<Feature>& features);
 
 /// `first`, then the dimensions of `rest`.
 PartialShape partial(std::initializer_list<std::int64_t> first,

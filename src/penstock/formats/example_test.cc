@@ -498,13 +498,78 @@ TEST(RaggedFeature, RefusesPartitionsThatCannotBe) {
             "feature 'r' must have rows of a length >= 1, got 0");
   EXPECT_EQ(why(ragged_feature("r", DType::kInt64, "v", {{P::kRowSplits, ""}})),
             "feature 'r' must have the key of each partition, got ''");
-  EXPECT_THAT(std::string(to_std(
-                  SequenceExampleParser::make(
-                      {}, {ragged_feature("r", DType::kInt64, "v",
-                                          {{P::kRowSplits, "s"}})})
-                      .status()
-                      .message())),
-              HasSubstr("not from SequenceExamples"));
+}
+
+// Written by TensorFlow 2.21, as are the results: context c = [1, 2, 3], n =
+// [2, 1]; steps of v = [1, 2, 3], [], [4, 5, 6, 7], of len = [2, 1], [], [0,
+// 4], of out = [2], [], [1, 1].
+const std::string& tf_sequence_of_rows() {
+  static const auto* const bytes = new std::string(from_hex(
+      "0a1b0a0c0a016312071a050a030102030a0b0a016e12061a040a02020112570a1b"
+      "0a036c656e12140a061a040a0202010a021a000a061a040a0200040a1a0a036f75"
+      "7412130a051a030a01020a021a000a061a040a0201010a1c0a017612170a071a05"
+      "0a030102030a021a000a081a060a0404050607"));
+  return *bytes;
+}
+
+TEST(SequenceExample, PartitionsCutEachStep) {
+  const auto parser =
+      SequenceExampleParser::make(
+          {ragged_feature("c", DType::kInt64, "", {{P::kRowLengths, "n"}})},
+          {ragged_feature("one", DType::kInt64, "v", {{P::kRowLengths, "len"}}),
+           ragged_feature("two", DType::kInt64, "v",
+                          {{P::kRowLengths, "out"}, {P::kRowLengths, "len"}}),
+           ragged_feature("none", DType::kInt64, "x",
+                          {{P::kRowSplits, "y"}})})
+          .value();
+  const auto got = parser->parse(tf_sequence_of_rows());
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_TRUE(parser->spec().check(*got).ok());
+  const Element context = got->child(0).child("c");
+  EXPECT_THAT(context[0].as<std::int64_t>(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(context[1].as<std::int64_t>(), ElementsAre(0, 2, 3));
+  // [[[1, 2], [3]], [], [[], [4, 5, 6, 7]]]
+  const Element one = got->child(1).child("one");
+  EXPECT_THAT(one[0].as<std::int64_t>(), ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(one[1].as<std::int64_t>(), ElementsAre(0, 2, 2, 4));
+  EXPECT_THAT(one[2].as<std::int64_t>(), ElementsAre(0, 2, 3, 3, 7));
+  // [[[[1, 2], [3]]], [], [[[]], [[4, 5, 6, 7]]]]
+  const Element two = got->child(1).child("two");
+  EXPECT_THAT(two[1].as<std::int64_t>(), ElementsAre(0, 1, 1, 3));
+  EXPECT_THAT(two[2].as<std::int64_t>(), ElementsAre(0, 2, 3, 4));
+  EXPECT_THAT(two[3].as<std::int64_t>(), ElementsAre(0, 2, 3, 3, 7));
+  EXPECT_THAT(got->child(1).child("none")[1].as<std::int64_t>(),
+              ElementsAre(0));
+}
+
+TEST(SequenceExample, UniformRowsAreDimensionsOfTheSteps) {
+  const auto parser =
+      SequenceExampleParser::make({}, {ragged_feature(
+                                          "out", DType::kInt64, "",
+                                          {{P::kUniformRowLength, "", 1}})})
+          .value();
+  const auto got = parser->parse(tf_sequence_of_rows());
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_TRUE(parser->spec().check(*got).ok());
+  const Element rows = got->child(1).child("out");
+  EXPECT_EQ(rows[0].shape(), (Shape{3, 1}));
+  EXPECT_THAT(rows[1].as<std::int64_t>(), ElementsAre(0, 1, 1, 3));
+}
+
+TEST(SequenceExample, SaysWhichPartitionDoesNotFit) {
+  const auto why = [](std::vector<Feature::Partition> partitions) {
+    const auto parser = SequenceExampleParser::make(
+        {}, {ragged_feature("r", DType::kInt64, "v", std::move(partitions))});
+    return std::string(
+        to_std((*parser)->parse(tf_sequence_of_rows()).status().message()));
+  };
+  EXPECT_EQ(why({{P::kRowLengths, "absent"}}),
+            "feature 'r': partition 'absent' has 0 steps, the values have 3");
+  EXPECT_THAT(why({{P::kRowLengths, "out"}}),
+              HasSubstr("step 0: feature 'r': partition 'out' ends at value 2, "
+                        "there are 3"));
+  EXPECT_THAT(why({{P::kUniformRowLength, "", 2}}),
+              HasSubstr("step 0: feature 'r': rows of 2 values"));
 }
 
 }  // namespace

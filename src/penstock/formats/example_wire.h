@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <string>
@@ -152,20 +153,54 @@ struct Values {
   }
 };
 
+/// The varint at `p`, which is moved behind it.
+inline std::int64_t read_int(const char*& p, const char* end) {
+  const auto at = [&](int i) {
+    return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i]));
+  };
+  if (at(0) < 0x80) {
+    const std::uint64_t v = at(0);
+    ++p;
+    return static_cast<std::int64_t>(v);
+  }
+  if (end - p >= 3) {
+    if (at(1) < 0x80) {
+      const std::uint64_t v = (at(0) & 0x7f) | at(1) << 7;
+      p += 2;
+      return static_cast<std::int64_t>(v);
+    }
+    if (at(2) < 0x80) {
+      const std::uint64_t v =
+          (at(0) & 0x7f) | (at(1) & 0x7f) << 7 | at(2) << 14;
+      p += 3;
+      return static_cast<std::int64_t>(v);
+    }
+  }
+  return static_cast<std::int64_t>(protozero::decode_varint(&p, end));
+}
+
 inline void append_packed_ints(std::string_view packed,
                                std::vector<std::int64_t>& out) {
   const char* p = packed.data();
   const char* const end = p + packed.size();
+  std::int64_t some[64];
   while (p != end) {
-    const auto first = static_cast<unsigned char>(*p);
-    if (first < 0x80) {
-      out.push_back(first);
-      ++p;
-    } else {
-      out.push_back(
-          static_cast<std::int64_t>(protozero::decode_varint(&p, end)));
-    }
+    std::size_t n = 0;
+    do {
+      some[n++] = read_int(p, end);
+    } while (n < std::size(some) && p != end);
+    out.insert(out.end(), some, some + n);
   }
+}
+
+/// Reads `count` integers that are all of `packed`; false if it has others.
+inline bool read_ints(std::string_view packed, std::size_t count,
+                      std::int64_t* out) {
+  const char* p = packed.data();
+  const char* const end = p + packed.size();
+  std::size_t n = 0;
+  for (; n < count && p != end; ++n) out[n] = read_int(p, end);
+  return n == count && p == end;
 }
 
 inline void append_floats(std::string_view packed, std::vector<float>& out) {

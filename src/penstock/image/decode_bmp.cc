@@ -1,7 +1,10 @@
-// BMP: uncompressed pictures with palette, bit fields, 24 and 32 bits.
+// BMP: pictures with palette, also run-length encoded, bit fields, 24 and 32
+// bits.
 //
 // Written here because the format is a header and rows; every offset is
-// checked against the size of the data before it is used.
+// checked against the size of the data before it is used. Pixels that a
+// run-length encoding leaves out have the first colour of the palette.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -15,6 +18,8 @@ namespace {
 
 enum Compression : std::uint32_t {
   kPlain = 0,
+  kRunLength8 = 1,
+  kRunLength4 = 2,
   kBitFields = 3,
   kAlphaBitFields = 6,
 };
@@ -68,6 +73,7 @@ struct Picture {
   std::int64_t width = 0;
   bool bottom_up = true;
   std::uint32_t bits = 0;
+  bool run_length = false;
   std::size_t pixels_at = 0;
   std::size_t row_bytes = 0;
   std::array<std::array<std::uint8_t, 4>, 256> palette{};
@@ -130,14 +136,15 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
         absl::StrCat("decode_bmp: BMP: ", p.height, " x ", p.width,
                      " pixels, more than max_pixels = ", max_pixels));
   }
-  if (compression == 1 || compression == 2) {
-    return absl::UnimplementedError(
-        "decode_bmp: BMP: run-length encoding is not supported");
-  }
   const bool masks =
       compression == kBitFields || compression == kAlphaBitFields;
-  if (compression != kPlain && !masks) {
+  p.run_length = compression == kRunLength8 || compression == kRunLength4;
+  if (compression != kPlain && !masks && !p.run_length) {
     return failure("compression ", compression);
+  }
+  if (p.run_length && p.bits != (compression == kRunLength8 ? 8 : 4)) {
+    return failure("run-length encoding ", compression, " of ", p.bits,
+                   " bits per pixel");
   }
   switch (p.bits) {
     case 1:
@@ -168,6 +175,13 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
       p.fields[c] = Field(c < 3 || alpha ? in.u32(54 + 4 * c) : 0);
     }
   }
+  if (p.run_length) {
+    if (p.pixels_at > in.size()) {
+      return failure("pixels at byte ", p.pixels_at, ", ", in.size(),
+                     " bytes in all");
+    }
+    return p;
+  }
   p.row_bytes = (static_cast<std::size_t>(p.width) * p.bits + 31) / 32 * 4;
   const std::size_t needed = p.row_bytes * static_cast<std::size_t>(p.height);
   if (p.pixels_at > in.size() || needed > in.size() - p.pixels_at) {
@@ -175,6 +189,66 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
                    p.pixels_at, ", ", in.size(), " bytes in all");
   }
   return p;
+}
+
+// Undoes the run-length encoding: stored rows of one byte for each pixel.
+//
+// Pairs of bytes: a count and what is repeated, or 0 and a command: 0 ends a
+// row, 1 the picture, 2 jumps right and on, others are a count of pixels that
+// follow as they are, padded to 16 bits. What lies beyond the end of a row is
+// dropped.
+StatusOr<std::vector<std::uint8_t>> expand_runs(const Bytes& in, Picture& p) {
+  const auto width = static_cast<std::size_t>(p.width);
+  const auto height = static_cast<std::size_t>(p.height);
+  const bool nibbles = p.bits == 4;
+  std::vector<std::uint8_t> plane(width * height, 0);
+  std::size_t at = p.pixels_at;
+  std::size_t x = 0;
+  std::size_t y = 0;
+  const auto put = [&](std::size_t i, std::uint8_t pair) {
+    const std::uint8_t value =
+        !nibbles ? pair : i % 2 == 0 ? pair >> 4 : pair & 15;
+    if (x < width) plane[y * width + x++] = value;
+  };
+  while (y < height) {
+    if (in.size() - at < 2) {
+      // Without its end, but whole.
+      if (y + 1 == height && x == width) break;
+      return failure("the data end early: in row ", y, " of ", height);
+    }
+    const std::size_t count = in.u8(at);
+    const std::uint8_t value = in.u8(at + 1);
+    at += 2;
+    if (count > 0) {
+      for (std::size_t i = 0; i < count; ++i) put(i, value);
+    } else if (value == 0) {
+      x = 0;
+      ++y;
+    } else if (value == 1) {
+      break;
+    } else if (value == 2) {
+      if (in.size() - at < 2) return failure("the data end early: in a jump");
+      x += in.u8(at);
+      y += in.u8(at + 1);
+      if (x > width || y >= height) {
+        return failure("a jump out of the picture at byte ", at);
+      }
+      at += 2;
+    } else {
+      const std::size_t bytes =
+          nibbles ? (std::size_t{value} + 1) / 2 : std::size_t{value};
+      if (in.size() - at < bytes) {
+        return failure("the data end early: ", bytes, " bytes at byte ", at);
+      }
+      for (std::size_t i = 0; i < value; ++i) {
+        put(i, in.u8(at + (nibbles ? i / 2 : i)));
+      }
+      at = std::min(in.size(), at + bytes + bytes % 2);
+    }
+  }
+  p.bits = 8;
+  p.row_bytes = width;
+  return plane;
 }
 
 // One stored row as RGBA.
@@ -219,8 +293,13 @@ StatusOr<Tensor> decode_bmp(std::string_view contents,
         contents.empty() ? "no data" : "it does not begin with BM");
   }
   const Bytes in(contents);
-  PS_ASSIGN_OR_RETURN(const Picture picture,
-                      read_header(in, options.max_pixels));
+  PS_ASSIGN_OR_RETURN(Picture picture, read_header(in, options.max_pixels));
+  std::vector<std::uint8_t> plane;
+  const std::uint8_t* pixels = in.data() + picture.pixels_at;
+  if (picture.run_length) {
+    PS_ASSIGN_OR_RETURN(plane, expand_runs(in, picture));
+    pixels = plane.data();
+  }
   const int channels =
       options.channels == 0 ? picture.default_channels() : options.channels;
   PS_ASSIGN_OR_RETURN(Tensor image,
@@ -231,8 +310,7 @@ StatusOr<Tensor> decode_bmp(std::string_view contents,
   for (std::int64_t y = 0; y < picture.height; ++y) {
     const std::int64_t stored = picture.bottom_up ? picture.height - 1 - y : y;
     read_row(picture,
-             in.data() + picture.pixels_at +
-                 static_cast<std::size_t>(stored) * picture.row_bytes,
+             pixels + static_cast<std::size_t>(stored) * picture.row_bytes,
              rgba.data());
     // A grey palette keeps its values exactly.
     rgba_to_pixels(rgba.data(), picture.width, channels, out);

@@ -283,7 +283,8 @@ TEST(DecodeWebp, RoundTripsLosslessly) {
 }
 
 std::string bmp(std::int32_t height, std::int32_t width, std::uint32_t bits,
-                const std::string& palette, const std::string& pixels) {
+                const std::string& palette, const std::string& pixels,
+                std::uint32_t compression = 0) {
   std::string out = "BM";
   const auto put = [&](std::uint64_t v, int bytes) {
     for (int i = 0; i < bytes; ++i) {
@@ -297,7 +298,8 @@ std::string bmp(std::int32_t height, std::int32_t width, std::uint32_t bits,
   put(static_cast<std::uint32_t>(height), 4);
   put(1, 2);
   put(bits, 2);
-  put(0, 16);
+  put(compression, 4);
+  put(0, 12);
   put(static_cast<std::uint32_t>(palette.size() / 4), 4);
   put(0, 4);
   return out + palette + pixels;
@@ -329,6 +331,60 @@ TEST(DecodeBmp, ReadsPalettes) {
   const std::string greys("\7\7\7\0\11\11\11\0", 8);
   EXPECT_THAT(decode_bmp(bmp(1, 3, 1, greys, pixels))->as<std::uint8_t>(),
               ElementsAre(7, 9, 7));
+}
+
+// Greys 0, 10, 20, ...: what is decoded tells the index.
+std::string greys(int n) {
+  std::string palette;
+  for (int i = 0; i < n; ++i) {
+    palette.append(3, static_cast<char>(10 * i)).push_back('\0');
+  }
+  return palette;
+}
+
+// As Pillow reads them.
+TEST(DecodeBmp, ReadsRunLengths) {
+  using std::string_literals::operator""s;
+  // From the bottom: a run and an end of row; a jump over 1 to the right, three
+  // as they are with padding, the end of the picture.
+  const std::string eight = bmp(
+      3, 4, 8, greys(8), "\4\1\0\0\0\2\1\0\0\3\2\3\4\0\0\1"s, 1);
+  const auto image = decode_bmp(eight);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->shape(), (Shape{3, 4, 1}));
+  EXPECT_THAT(image->as<std::uint8_t>(),
+              ElementsAre(0, 0, 0, 0, 0, 20, 30, 40, 10, 10, 10, 10));
+  // Pairs of pixels: five of 1, 2, 1, 2, ...; four as they are.
+  const std::string four = bmp(2, 5, 4, greys(8),
+                               "\5\x12\0\0\0\4\x34\x56\1\x70\0\1"s, 2);
+  EXPECT_THAT(decode_bmp(four)->as<std::uint8_t>(),
+              ElementsAre(30, 40, 50, 60, 70, 10, 20, 10, 20, 10));
+}
+
+TEST(DecodeBmp, IsSafeOnDamagedRunLengths) {
+  using std::string_literals::operator""s;
+  const std::string file =
+      bmp(2, 3, 8, greys(3), "\3\1\0\0\0\3\0\1\2\0\0\1"s, 1);
+  ASSERT_TRUE(decode_bmp(file).ok());
+  expect_safe(
+      file, "decode_bmp",
+      [](std::string_view data) {
+        return decode_bmp(data, {.max_pixels = 1 << 16});
+      },
+      3);  // whole without its end and padding
+  const auto why = [](const std::string& runs, std::uint32_t bits = 8) {
+    return refusal(decode_bmp(bmp(2, 3, bits, greys(3), runs, 1)));
+  };
+  EXPECT_THAT(why("\3\1"s), HasSubstr("the data end early: in row 0 of 2"));
+  EXPECT_THAT(why("\0\2\1"s), HasSubstr("the data end early: in a jump"));
+  EXPECT_THAT(why("\0\2\0\2"s), HasSubstr("a jump out of the picture"));
+  EXPECT_THAT(why("\0\2\4\0"s), HasSubstr("a jump out of the picture"));
+  EXPECT_THAT(why("\0\3\1\2"s), HasSubstr("3 bytes at byte"));
+  EXPECT_THAT(why("", 24), HasSubstr("run-length encoding 1 of 24 bits"));
+  // A run that is longer than its row ends there.
+  EXPECT_THAT(decode_bmp(bmp(1, 3, 8, greys(3), "\x9\2\0\1"s, 1))
+                  ->as<std::uint8_t>(),
+              ElementsAre(20, 20, 20));
 }
 
 TEST(DecodeBmp, IsSafeOnDamagedFiles) {
