@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <protozero/pbf_reader.hpp>
 
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
@@ -14,6 +15,11 @@ using namespace wire;  // NOLINT(google-build-using-namespace)
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using Kind = Feature::Kind;
+
+std::string_view view_of(const protozero::data_view& v) {
+  return {v.data(), v.size()};
+}
+protozero::data_view pbf(std::string_view v) { return {v.data(), v.size()}; }
 
 /// Where each column is put together.
 struct Building {

@@ -1,10 +1,17 @@
 #include "penstock/formats/example_wire.h"
 
+#include <protozero/pbf_reader.hpp>
+
 namespace penstock::wire {
 namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
+
+std::string_view view_of(const protozero::data_view& v) {
+  return {v.data(), v.size()};
+}
+protozero::data_view pbf(std::string_view v) { return {v.data(), v.size()}; }
 
 std::string_view list_name(List list) {
   constexpr std::string_view kNames[] = {"nothing", "string", "float32",
@@ -30,6 +37,12 @@ void read_entry(std::string_view bytes, std::string_view& key,
 }
 
 }  // namespace
+
+std::int64_t read_long_int(const char*& p, const char* end) {
+  return static_cast<std::int64_t>(protozero::decode_varint(&p, end));
+}
+
+void throw_bad_length() { throw protozero::invalid_length_exception(); }
 
 std::pair<List, std::string_view> find_any_list(std::string_view feature) {
   pbf_reader reader(pbf(feature));

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <protozero/pbf_reader.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,13 +56,6 @@ class ExampleParser::Lookup {
 };
 
 namespace wire {
-
-inline std::string_view view_of(const protozero::data_view& v) {
-  return {v.data(), v.size()};
-}
-inline protozero::data_view pbf(std::string_view v) {
-  return {v.data(), v.size()};
-}
 
 /// Field numbers of Feature: which list it holds.
 enum List : std::uint32_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
@@ -154,6 +146,7 @@ struct Values {
 };
 
 /// The varint at `p`, which is moved behind it.
+std::int64_t read_long_int(const char*& p, const char* end);
 inline std::int64_t read_int(const char*& p, const char* end) {
   const auto at = [&](int i) {
     return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i]));
@@ -176,7 +169,7 @@ inline std::int64_t read_int(const char*& p, const char* end) {
       return static_cast<std::int64_t>(v);
     }
   }
-  return static_cast<std::int64_t>(protozero::decode_varint(&p, end));
+  return read_long_int(p, end);
 }
 
 inline void append_packed_ints(std::string_view packed,
@@ -203,9 +196,10 @@ inline bool read_ints(std::string_view packed, std::size_t count,
   return n == count && p == end;
 }
 
+[[noreturn]] void throw_bad_length();
 inline void append_floats(std::string_view packed, std::vector<float>& out) {
   if (packed.size() % sizeof(float) != 0) {
-    throw protozero::invalid_length_exception();
+    throw_bad_length();
   }
   const std::size_t at = out.size();
   out.resize(at + packed.size() / sizeof(float));
