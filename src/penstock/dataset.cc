@@ -310,7 +310,7 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
   if (options.buffer_size == kGlobal &&
       (!input->indexed || !input->cardinality.finite())) {
     throw Error(invalid_argument(
-        "shuffle: a global one needs random access to a finite input, but ",
+        "shuffle: GLOBAL needs random access to a finite input, but ",
         input->stage().to_string(),
         input->indexed ? " is endless" : " does not give it",
         "; put the shuffle before it, or use a buffer_size"));
