@@ -80,4 +80,7 @@ CASES = [
     lambda tf: tf.image.grayscale_to_rgb(images=tf.constant(A[..., :1])),
     lambda tf: tf.image.rgb_to_hsv(images=A),
     lambda tf: tf.image.flip_left_right(image=A, name=1),
+    lambda tf: list(
+        tf.image.non_max_suppression_with_scores(BOXES, SCORES, 12, 0.2, 0.05, 0.3)
+    ),
 ]

@@ -110,9 +110,86 @@ def cases(seed):
         "as_string": lambda tf: tf.strings.as_string(floats, precision=3),
         "substr": lambda tf: tf.strings.substr(["abcd", "efgh"], 1, 2),
         "reduce_join": lambda tf: tf.strings.reduce_join([["a", "b"], ["c", "d"]], 1),
+        **_measured(seed),
         "constant": lambda tf: tf.constant([[1, 2], [3, 4]], tf.float16, (4,)),
     }.items()
 
 
 def _fixed(seed):
     return np.random.default_rng(seed).integers(0, 256, 12).astype(np.uint8)
+
+
+def _measured(seed):
+    """Functions of signals, boxes, windows and sequences."""
+    chance = random.Random(seed)
+    values = np.random.default_rng(seed)
+    size = chance.randint(12, 20), chance.randint(12, 20)
+    first, second = values.random((2, 2, *size, 3)).astype(np.float32)
+    filters = values.random((chance.randint(1, 4), chance.randint(1, 3), 3, 2))
+    filters = filters.astype(np.float32)
+    step, padding = chance.randint(1, 3), chance.choice(["SAME", "VALID"])
+    window = chance.randint(1, 4), chance.randint(1, 3)
+    boxes = values.random((10, 4)).astype(np.float32)
+    scores = values.random(10).astype(np.float32)
+    limit, sigma = chance.uniform(0.1, 0.9), chance.choice([0.0, 0.3])
+    wave = values.normal(size=chance.randint(20, 60)).astype(np.float32)
+    length, hop = chance.randint(2, 16), chance.randint(1, 9)
+    pad, scaled = chance.random() < 0.5, chance.choice([None, "ortho"])
+    band = chance.randint(-1, 3), chance.randint(-1, 3)
+    steps = [
+        [[chance.randint(-9, 9) for _ in range(chance.randint(0, 3))] for _ in range(n)]
+        for n in (chance.randint(0, 4), chance.randint(0, 4))
+    ]
+
+    def sequences(tf, feature):
+        return tf.io.parse_sequence_example(
+            [_sequence(tf, own) for own in steps], None, {"s": feature(tf)}
+        )[1]["s"]
+
+    def sparse(tf):
+        made = sequences(tf, lambda tf: tf.io.VarLenFeature(tf.int64))
+        return [made.indices, made.values, made.dense_shape]
+
+    def ragged(tf):
+        made = sequences(tf, lambda tf: tf.io.RaggedFeature(tf.int64))
+        return [
+            made.flat_values,
+            *(tf.cast(s, tf.int64) for s in made.nested_row_splits),
+        ]
+
+    return {
+        "ssim": lambda tf: tf.image.ssim(first, second, 1.0),
+        "multiscale": lambda tf: tf.image.ssim_multiscale(
+            first, second, 1.0, (0.4, 0.6), filter_size=4
+        ),
+        "suppressed": lambda tf: list(
+            tf.image.non_max_suppression_with_scores(
+                boxes, scores, 6, limit, 0.05, sigma
+            )
+        ),
+        "conv2d": lambda tf: tf.nn.conv2d(first, filters, step, padding),
+        "depthwise": lambda tf: tf.nn.depthwise_conv2d(
+            first, filters, [1, step, step, 1], padding
+        ),
+        "max_pool": lambda tf: tf.nn.max_pool2d(first, window, step, padding),
+        "avg_pool": lambda tf: tf.nn.avg_pool2d(first, window, step, padding),
+        "patches": lambda tf: tf.image.extract_patches(
+            first, [1, *window, 1], [1, step, step, 1], [1, 2, 1, 1], padding
+        ),
+        "frame": lambda tf: tf.signal.frame(wave, length, hop, pad),
+        "spectrum": lambda tf: tf.abs(tf.signal.stft(wave, length, hop, pad_end=pad)),
+        "dct": lambda tf: tf.signal.dct(wave, norm=scaled),
+        "band": lambda tf: tf.linalg.band_part(first[0, :, :, 0], *band),
+        "sequences sparse": sparse,
+        "sequences ragged": ragged,
+    }
+
+
+def _sequence(tf, steps):
+    features = [
+        tf.train.Feature(int64_list=tf.train.Int64List(value=own)) for own in steps
+    ]
+    lists = {"s": tf.train.FeatureList(feature=features)}
+    return tf.train.SequenceExample(
+        feature_lists=tf.train.FeatureLists(feature_list=lists)
+    ).SerializeToString()

@@ -47,7 +47,7 @@ def _chosen(
 ) -> tuple[list[int], list[float]]:
     """The best of all that do not overlap much with better ones.
 
-    With `sigma` an overlap below the threshold lowers a score instead (Bodla
+    With `sigma` an overlap lowers a score instead, whatever the threshold (Bodla
     and others, "Soft-NMS", 2017), so a lowered one waits for its turn again.
     """
     waiting = [(-float(s), i, 0) for i, s in enumerate(scores) if s > least]
@@ -57,7 +57,7 @@ def _chosen(
     while waiting and len(kept) < count:
         negative, i, seen = heapq.heappop(waiting)
         found = overlap(i, kept[seen:]) if len(kept) > seen else np.zeros(0)
-        if (found > threshold).any():
+        if sigma <= 0 and (found > threshold).any():
             continue
         score = -negative
         if sigma > 0:
