@@ -49,20 +49,6 @@ struct JsonColumn {
   }
 };
 
-/// What is between the quotes, if that is what the string means: the parser
-/// would write it to memory of its own first.
-bool plain_string(value& v, std::string_view& out) {
-  std::string_view token = v.raw_json_token();
-  if (token.empty() || token[0] != '"') return false;
-  // Up to the next token: white space may follow.
-  const std::size_t last = token.rfind('"');
-  if (last == 0 || std::memchr(token.data(), '\\', last) != nullptr) {
-    return false;
-  }
-  out = token.substr(1, last - 1);
-  return true;
-}
-
 bool append(value v, DType dtype, JsonColumn& to) {
   switch (dtype) {
     case DType::kInt64: {
@@ -90,9 +76,7 @@ bool append(value v, DType dtype, JsonColumn& to) {
     }
     default: {
       std::string_view s;
-      if (!plain_string(v, s) && v.get_string().get(s) != simdjson::SUCCESS) {
-        return false;
-      }
+      if (v.get_string().get(s) != simdjson::SUCCESS) return false;
       to.add_string(s);
       return true;
     }

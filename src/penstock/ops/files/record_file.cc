@@ -155,6 +155,9 @@ class RecordFile final : public SequencerOp {
       // Small files get small buffers.
       wanted = std::min(wanted, static_cast<std::size_t>(left) + 1);
     }
+    // What is left of the last read is part of it: a little more than a power
+    // of two would take memory of the next one.
+    if (kept < wanted / 2) wanted -= kept;
     std::size_t capacity = kept + wanted;
     if (kept >= wanted) capacity = 2 * kept;  // of a record of unknown length
     if (state.cut.needed > kept) capacity = std::max(state.cut.needed, wanted);
