@@ -54,7 +54,7 @@ ROWS = {
               102_400, "examples", 256),
     "P5s": Row("records", "TFRecord -> parse_single_example -> batch(256)",
                "examples", 20_480, "examples", 256),
-    "P6": Row("functions", "Python function of about 10 ms, CPU-bound", "calls",
+    "P6": Row("functions", "Python function of about 20 ms, CPU-bound", "calls",
               120, "ints", fixed=True, checked=20),
     "P6b": Row("functions", "arrays of 1 MiB from two processes", "arrays",
                1_200, "ints", 8),
@@ -101,7 +101,7 @@ def increment(x):
 
 
 def burn(x):
-    """About 10 ms of Python."""
+    """About 20 ms of Python."""
     total = 0
     for i in range(200_000):
         total += i * int(x)
