@@ -97,10 +97,14 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
     std::lock_guard lock(mutex_);
     const auto c = static_cast<std::size_t>(size_class);
     if (free_.size() <= c) free_.resize(c + 1);
-    if (!free_[c].empty()) {
-      offset = free_[c].back();
-      free_[c].pop_back();
+    Free& free = free_[c];
+    if (!free.backed.empty()) {
+      offset = free.backed.back();
+      free.backed.pop_back();
       idle_ -= size;
+    } else if (!free.punched.empty()) {
+      offset = free.punched.back();
+      free.punched.pop_back();
     } else {
       if (next_ + size > reserved_) {
         return absl::ResourceExhaustedError(
@@ -128,15 +132,21 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
 
 void Arena::give_back(std::size_t offset, int size_class) {
   const std::size_t size = class_size(size_class);
-  std::lock_guard lock(mutex_);
-  used_ -= size;
-  if (idle_ + size > kMaxIdle) {
-    // The range stays ours; its pages go back to the system.
-    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              static_cast<off_t>(offset), static_cast<off_t>(size));
+  const auto c = static_cast<std::size_t>(size_class);
+  {
+    std::lock_guard lock(mutex_);
+    used_ -= size;
+    if (idle_ + size <= kMaxIdle) {
+      idle_ += size;
+      free_[c].backed.push_back(offset);
+      return;
+    }
   }
-  idle_ += size;
-  free_[static_cast<std::size_t>(size_class)].push_back(offset);
+  // The range stays ours; its pages go back to the system.
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+            static_cast<off_t>(offset), static_cast<off_t>(size));
+  std::lock_guard lock(mutex_);
+  free_[c].punched.push_back(offset);
 }
 
 std::size_t Arena::used() const {

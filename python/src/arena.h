@@ -50,8 +50,11 @@ class Arena {
   std::size_t next_ = 0;  // beyond it nothing was handed out yet
   std::size_t file_size_ = 0;
   std::size_t used_ = 0;
-  std::size_t idle_ = 0;
-  std::vector<std::vector<std::size_t>> free_;  // by size class
+  std::size_t idle_ = 0;  // bytes of free ranges that have pages
+  struct Free {
+    std::vector<std::size_t> backed, punched;
+  };
+  std::vector<Free> free_;  // by size class
 };
 
 /// The worker's view of it.
