@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <protozero/pbf_reader.hpp>
 
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
+#include "penstock/formats/pbf_view.h"
 
 namespace penstock {
 namespace {
@@ -15,11 +15,6 @@ using namespace wire;  // NOLINT(google-build-using-namespace)
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using Kind = Feature::Kind;
-
-std::string_view view_of(const protozero::data_view& v) {
-  return {v.data(), v.size()};
-}
-protozero::data_view pbf(std::string_view v) { return {v.data(), v.size()}; }
 
 /// Where each column is put together.
 struct Building {

@@ -1,17 +1,12 @@
 #include "penstock/formats/example_wire.h"
 
-#include <protozero/pbf_reader.hpp>
+#include "penstock/formats/pbf_view.h"
 
 namespace penstock::wire {
 namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
-
-std::string_view view_of(const protozero::data_view& v) {
-  return {v.data(), v.size()};
-}
-protozero::data_view pbf(std::string_view v) { return {v.data(), v.size()}; }
 
 std::string_view list_name(List list) {
   constexpr std::string_view kNames[] = {"nothing", "string", "float32",

@@ -1,10 +1,9 @@
 // SequenceExample: its context is read as an Example, its lists step by step.
-#include <protozero/pbf_reader.hpp>
-
 #include "penstock/formats/example.h"
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
+#include "penstock/formats/pbf_view.h"
 
 namespace penstock {
 namespace {
@@ -14,11 +13,6 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using Kind = Feature::Kind;
 using Found = std::optional<std::string_view>;
-
-std::string_view view_of(const protozero::data_view& v) {
-  return {v.data(), v.size()};
-}
-protozero::data_view pbf(std::string_view v) { return {v.data(), v.size()}; }
 
 /// The bytes of each wanted FeatureList.
 std::vector<Found> find_lists(std::string_view record,

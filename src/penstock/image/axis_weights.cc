@@ -67,7 +67,7 @@ struct Kernel {
   }
 };
 
-void normalize(Weights& weights, std::size_t begin) {
+void make_sum_one(Weights& weights, std::size_t begin) {
   float sum = 0;
   for (std::size_t k = begin; k < weights.size(); ++k) sum += weights[k];
   if (std::abs(sum) < 1000 * std::numeric_limits<float>::min()) return;
@@ -89,7 +89,7 @@ std::int64_t sampled(const Kernel& kernel, std::int64_t inputs, float at,
     const float distance = static_cast<float>(k) + 0.5F - at;
     weights.push_back(kernel.at(std::abs(distance / widened)));
   }
-  normalize(weights, begin);
+  make_sum_one(weights, begin);
   return first;
 }
 
@@ -127,7 +127,7 @@ std::int64_t bicubic(std::int64_t inputs, float scale, std::int64_t i,
         std::abs(static_cast<float>(k - middle) - step / kSteps);
     weights.push_back(kernel.at(distance));
   }
-  normalize(weights, begin);
+  make_sum_one(weights, begin);
   return first;
 }
 

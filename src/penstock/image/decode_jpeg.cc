@@ -10,11 +10,6 @@ namespace penstock::image {
 namespace {
 
 // Closes the reader on every way out: it must not keep what it points to.
-struct Closing {
-  JpegReader& reader;
-  ~Closing() { reader.close(); }
-};
-
 // The pixel of the stored picture (height x width) that EXIF shows at (y, x).
 std::int64_t stored_index(int orientation, std::int64_t y, std::int64_t x,
                           std::int64_t height, std::int64_t width) {
@@ -51,7 +46,7 @@ StatusOr<Tensor> decode(std::string_view contents,
                             ": exif_orientation does not go with a window");
   }
   JpegReader& reader = JpegReader::local();
-  const Closing closing{reader};
+  const ClosesReader closing{reader};
   PS_RETURN_IF_ERROR(reader.open(contents, options, name));
   PS_RETURN_IF_ERROR(reader.start(8 / options.ratio, window));
   const std::int64_t height = reader.height();
@@ -119,7 +114,7 @@ StatusOr<Tensor> decode_and_crop_jpeg(std::string_view contents,
 
 StatusOr<JpegShape> extract_jpeg_shape(std::string_view contents) {
   JpegReader& reader = JpegReader::local();
-  const Closing closing{reader};
+  const ClosesReader closing{reader};
   PS_RETURN_IF_ERROR(reader.open(
       contents, {.max_pixels = std::int64_t{1} << 62}, "extract_jpeg_shape"));
   return reader.shape();

@@ -273,11 +273,6 @@ StatusOr<Tensor> transform_jpeg(JpegReader& reader,
   return result;
 }
 
-struct Closing {
-  JpegReader& reader;
-  ~Closing() { reader.close(); }
-};
-
 }  // namespace
 
 StatusOr<Tensor> decode_and_transform(std::string_view contents,
@@ -308,7 +303,7 @@ StatusOr<Tensor> decode_and_transform(std::string_view contents,
     return transform(std::move(image), options);
   }
   JpegReader& reader = JpegReader::local();
-  const Closing closing{reader};
+  const ClosesReader closing{reader};
   PS_RETURN_IF_ERROR(reader.open(contents, options.decode, kName));
   const JpegShape shape = reader.shape();
   work_counters().decoded_pixels += shape.height * shape.width;

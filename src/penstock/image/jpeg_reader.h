@@ -76,4 +76,9 @@ class JpegReader {
   std::vector<std::uint8_t> row_;
 };
 
+struct ClosesReader {
+  JpegReader& reader;
+  ~ClosesReader() { reader.close(); }
+};
+
 }  // namespace penstock::image
