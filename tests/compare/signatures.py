@@ -6,6 +6,7 @@ order, kinds and defaults; `names(tf)` those of a module that have any.
 
 from __future__ import annotations
 
+import enum
 import inspect
 import itertools
 
@@ -73,6 +74,8 @@ def text(value):
 
 
 def parameters(function):
+    if isinstance(function, enum.EnumMeta):
+        return None  # Python's own, and another in each version
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -95,7 +98,7 @@ def names(tf, own):
             dotted = f"{path}.{name}".lstrip(".")
             if name.startswith("_") or dotted in SKIPPED or name not in here:
                 continue
-            if callable(here[name]):
+            if callable(here[name]) and not isinstance(here[name], enum.EnumMeta):
                 yield dotted
     for path in CLASSES:
         mine = resolve(own, path)
