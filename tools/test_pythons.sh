@@ -45,6 +45,7 @@ for version in "${versions[@]}"; do
   # be fast.
   mkdir -p "$build"
   cmake -S . -B "$cmake" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DCMAKE_CXX_COMPILER=g++ \
     -DPENSTOCK_PYTHON=ON -DPENSTOCK_TESTS=OFF -DPENSTOCK_MODULE_OPTIONS=-O0 \
     "-DPython_EXECUTABLE=$PWD/$venv/bin/python" >"$build/configure.log" 2>&1 ||
     { cat "$build/configure.log"; continue; }
