@@ -89,7 +89,7 @@ def test_time_without_it_for_others_sake():
         f = facts_of(ds.prefetch(64))
         return f["stages"][1]["gil_wait_s"] / f["seconds"]
 
-    near_truth(lambda: wait(4), 1.0, 4.2)  # three of four wait
+    near_truth(lambda: wait(4), 0.5, 4.2)  # three of four wait; fewer have a core
     near_truth(lambda: wait(1), 0.0, 0.3)
 
 

@@ -65,6 +65,20 @@ void varies(const Model& model, Findings& out) {
   out.push_back(std::move(f));
 }
 
+/// The stage whose work takes the cores, and so lacks them; -1: none does.
+int most_cpu(const Facts& facts) {
+  int most = -1;
+  double cpu = 0;
+  for (std::size_t i = 0; i < facts.stages.size(); ++i) {
+    const StageFacts& stage = facts.stages[i];
+    if (stage.cpu_s + stage.worker_cpu_s > cpu) {
+      cpu = stage.cpu_s + stage.worker_cpu_s;
+      most = static_cast<int>(i);
+    }
+  }
+  return most;
+}
+
 // Others keep our threads from their cores for all of the time: the rate need
 // not vary for it.
 void starved(const Model& model, Findings& out) {
@@ -83,7 +97,8 @@ void starved(const Model& model, Findings& out) {
   if (used + facts.other_cpu < 0.85 * facts.cores) return;
   Finding f;
   f.code = "unstable";
-  f.stage = model.pipeline().stage >= 0 ? model.pipeline().stage : facts.output;
+  f.stage = most_cpu(facts);
+  if (f.stage < 0) f.stage = facts.output;
   f.speedup = std::max(1.0, std::min(model.residual(), facts.cores / used));
   f.secondary = true;
   f.cause = "other processes use the cores that this pipeline could use";
