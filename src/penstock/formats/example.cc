@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <protozero/pbf_reader.hpp>
 
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
-#include "penstock/formats/pbf_view.h"
 
 namespace penstock {
 namespace {
@@ -163,7 +163,7 @@ Status ExampleParser::parse(
           collect_entries(features, *lookup_, found, guess, place);
           rest = {};
         }
-        pbf_reader example(pbf(rest));
+        pbf_reader example(rest.data(), rest.size());
         while (example.next()) {
           if (example.tag() == 1 &&
               example.wire_type() == pbf_wire_type::length_delimited) {

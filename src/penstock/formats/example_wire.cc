@@ -1,6 +1,6 @@
 #include "penstock/formats/example_wire.h"
 
-#include "penstock/formats/pbf_view.h"
+#include <protozero/pbf_reader.hpp>
 
 namespace penstock::wire {
 namespace {
@@ -16,7 +16,7 @@ std::string_view list_name(List list) {
 
 void read_entry(std::string_view bytes, std::string_view& key,
                 std::string_view& value) {
-  pbf_reader entry(pbf(bytes));
+  pbf_reader entry(bytes.data(), bytes.size());
   key = value = {};
   while (entry.next()) {
     const bool delimited =
@@ -40,7 +40,7 @@ std::int64_t read_long_int(const char*& p, const char* end) {
 void throw_bad_length() { throw protozero::invalid_length_exception(); }
 
 std::pair<List, std::string_view> find_any_list(std::string_view feature) {
-  pbf_reader reader(pbf(feature));
+  pbf_reader reader(feature.data(), feature.size());
   std::pair<List, std::string_view> found{kNone, {}};
   while (reader.next()) {
     const std::uint32_t tag = reader.tag();
@@ -55,7 +55,7 @@ std::pair<List, std::string_view> find_any_list(std::string_view feature) {
 }
 
 void append_any_list(List list, std::string_view bytes, Values& out) {
-  pbf_reader reader(pbf(bytes));
+  pbf_reader reader(bytes.data(), bytes.size());
   while (reader.next()) {
     const bool one = reader.tag() == 1;
     const pbf_wire_type type = reader.wire_type();

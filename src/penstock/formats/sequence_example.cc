@@ -1,9 +1,10 @@
 // SequenceExample: its context is read as an Example, its lists step by step.
+#include <protozero/pbf_reader.hpp>
+
 #include "penstock/formats/example.h"
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
-#include "penstock/formats/pbf_view.h"
 
 namespace penstock {
 namespace {
@@ -21,7 +22,7 @@ std::vector<Found> find_lists(std::string_view record,
   std::vector<Found> found(features);
   std::vector<std::size_t> guess;
   std::size_t place = 0;
-  pbf_reader example(pbf(record));
+  pbf_reader example(record.data(), record.size());
   while (example.next()) {
     if (example.tag() == 2 &&
         example.wire_type() == pbf_wire_type::length_delimited) {
@@ -44,7 +45,8 @@ StatusOr<FeatureColumn> read_steps(const Feature& feature,
   Values values;
   FeatureColumn out;
   out.splits.push_back(0);
-  pbf_reader steps(pbf(bytes.value_or(std::string_view())));
+  const std::string_view given = bytes.value_or(std::string_view());
+  pbf_reader steps(given.data(), given.size());
   while (steps.next()) {
     if (steps.tag() != 1 ||
         steps.wire_type() != pbf_wire_type::length_delimited) {
