@@ -265,7 +265,7 @@ class TypedFunction final : public Function {
     // after each call. Between the looks at cheap calls lies a plain loop.
     constexpr std::int64_t kManyRows = 256;
     const std::int64_t n = in.size();
-    const std::int64_t strip = n < kManyRows ? 1 : 64;
+    const std::int64_t strip = n < kManyRows ? 1 : 16;
     PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<R>(Shape{n}));
     R* const to = result.template mutable_as<R>().data();
     const auto from = std::make_tuple(
