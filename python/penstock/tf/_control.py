@@ -12,7 +12,7 @@ import numpy as np
 from penstock.tf import _structure
 from penstock.tf._apply import eager_only
 from penstock.tf._dtypes import int32
-from penstock.tf._structure import map_structure
+from penstock.tf._structure import flatten, map_structure
 from penstock.tf._values import convert_to_tensor, unwrap, wrap
 
 
@@ -147,6 +147,59 @@ def foldl(
     for row in rows:
         state = fn(state, row)
     return state
+
+
+def foldr(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """``fn(result, row)`` over all rows, from the last."""
+    turned = map_structure(lambda x: convert_to_tensor(x)[::-1], elems)
+    return foldl(fn, turned, initializer)
+
+
+def scan(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Every ``state = fn(state, row)``, stacked.
+
+    >>> import penstock.tf as tf
+    >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
+    array([1, 3, 6], dtype=int32)
+    """
+    count = len(convert_to_tensor(flatten(elems)[0]))
+    order = list(range(count))[:: -1 if reverse else 1]
+
+    def row(i: int) -> Any:
+        return map_structure(lambda x: convert_to_tensor(x)[i], elems)
+
+    state = initializer
+    states = []
+    if state is None:
+        state = row(order[0])
+        states.append(state)
+        order = order[1:]
+    for i in order:
+        state = fn(state, row(i))
+        states.append(state)
+    if reverse:
+        states.reverse()
+    return map_structure(
+        lambda *parts: wrap(np.stack([np.asarray(unwrap(p)) for p in parts])), *states
+    )
 
 
 def print_(*inputs: Any, **kwargs: Any) -> None:
