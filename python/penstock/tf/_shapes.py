@@ -174,22 +174,14 @@ class TensorShape(tuple):  # type: ignore[type-arg]
         return TensorShape, (list(self) if self._known else None,)
 
 
-class TensorSpec:
-    """One tensor: its shape, as far as it is known, and its dtype.
+class _Spec:
+    """What every spec has: a shape, as far as it is known, and a dtype."""
 
-    >>> import penstock.tf as tf
-    >>> tf.TensorSpec([None, 2], tf.int32)
-    TensorSpec(shape=(None, 2), dtype=tf.int32, name=None)
-    """
+    __slots__ = ("_dtype", "_shape")
 
-    __slots__ = ("_dtype", "_name", "_shape")
-
-    def __init__(
-        self, shape: Any = None, dtype: Any = float32, name: str | None = None
-    ) -> None:
+    def __init__(self, shape: Any, dtype: Any) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
-        self._name = name
 
     @property
     def shape(self) -> TensorShape:
@@ -198,6 +190,23 @@ class TensorSpec:
     @property
     def dtype(self) -> DType:
         return self._dtype
+
+
+class TensorSpec(_Spec):
+    """One tensor: its shape, as far as it is known, and its dtype.
+
+    >>> import penstock.tf as tf
+    >>> tf.TensorSpec([None, 2], tf.int32)
+    TensorSpec(shape=(None, 2), dtype=tf.int32, name=None)
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(
+        self, shape: Any = None, dtype: Any = float32, name: str | None = None
+    ) -> None:
+        super().__init__(shape, dtype)
+        self._name = name
 
     @property
     def name(self) -> str | None:
@@ -248,22 +257,10 @@ class TensorSpec:
         return TensorSpec, (self._shape, self._dtype, self._name)
 
 
-class _CompositeSpec:
+class _CompositeSpec(_Spec):
     """What the specs of ragged and sparse tensors have in common."""
 
-    __slots__ = ("_dtype", "_shape")
-
-    def __init__(self, shape: Any, dtype: Any) -> None:
-        self._shape = TensorShape(shape)
-        self._dtype = as_dtype(dtype)
-
-    @property
-    def shape(self) -> TensorShape:
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        return self._dtype
+    __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and repr(self) == repr(other)
