@@ -195,13 +195,6 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     return SparseTensor(unique[kept], wrap(total[kept]), a.dense_shape)
 
 
-def _reduced(reduce: Any, sp_input: SparseTensor, axis: Any, keepdims: Any) -> Any:
-    over = tuple(axis) if isinstance(axis, (list, tuple)) else axis
-    dense = np.asarray(to_dense(sp_input))
-    made = reduce(dense, axis=over, keepdims=bool(keepdims))
-    return wrap(np.asarray(made).astype(dense.dtype)[()])
-
-
 def reduce_sum(
     sp_input: SparseTensor,
     axis: Any = None,
@@ -210,7 +203,10 @@ def reduce_sum(
     name: str | None = None,
 ) -> Any:
     """Sums, as an array, or as a sparse tensor."""
-    made = _reduced(np.sum, sp_input, axis, keepdims)
+    over = tuple(axis) if isinstance(axis, (list, tuple)) else axis
+    dense = np.asarray(to_dense(sp_input))
+    total = np.sum(dense, axis=over, keepdims=bool(keepdims))
+    made = wrap(np.asarray(total).astype(dense.dtype)[()])
     return from_dense(made) if output_is_sparse else made
 
 
