@@ -17,9 +17,10 @@ set(PENSTOCK_SANITIZE "" CACHE STRING "Value for -fsanitize=, or empty")
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Without this sloppiness ccache refuses every file that uses a precompiled
-  # header.
+  # header. Paths are relative to the tree: another clone finds what this built.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
       "${CCACHE_PROGRAM}")
 endif()
 
