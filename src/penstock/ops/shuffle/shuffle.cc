@@ -43,9 +43,11 @@ class ShuffleState final : public SequencerState {
   std::int64_t emitted = 0;
   Window window;
   NarrowInts numbers;  // of the element in each slot
-  /// (element number, slot) of entries that may come of age, oldest first.
-  std::vector<std::pair<std::int64_t, std::int64_t>> elders;
+  /// Slots whose entries may come of age, oldest first; they hold numbers up to
+  /// `elder`, or something younger by now.
+  std::vector<std::int64_t> elders;
   std::size_t next_elder = 0;
+  std::int64_t elder = 0;
   /// Where in the input an element and what follows can be found again.
   std::deque<std::pair<std::int64_t, Mark>> marks;
 
@@ -62,8 +64,10 @@ class WindowShuffle final : public Sequencer {
   SequencerTraits traits() const override {
     SequencerTraits traits;
     traits.permutes = true;
-    // A snapshot costs as much as the window is long.
-    traits.snapshot_interval = std::max<std::int64_t>(64, size() / 2);
+    // A snapshot costs as much as the window is long. What comes between two of
+    // them is read again besides the age of the oldest entry (4 windows) and
+    // the distance of the marks (1/16): less than 5 windows in all.
+    traits.snapshot_interval = std::max<std::int64_t>(64, size() / 4 * 3);
     return traits;
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
@@ -202,14 +206,16 @@ class WindowShuffle final : public Sequencer {
   std::int64_t pick(ShuffleState& state) const {
     // Entries that have come of age go first.
     const std::int64_t due = state.absorbed - kMaxAge * size();
-    while (state.next_elder < state.elders.size() &&
-           state.elders[state.next_elder].first <= due) {
-      const auto [number, slot] = state.elders[state.next_elder++];
+    while (state.next_elder < state.elders.size()) {
+      const std::int64_t slot = state.elders[state.next_elder];
       const auto at = static_cast<std::size_t>(slot);
-      if (at < state.numbers.size() && state.numbers[at] == number) {
-        ++state.emitted;
-        return slot;
-      }
+      const std::int64_t number =
+          at < state.numbers.size() ? state.numbers[at] : state.absorbed;
+      if (number > due && number <= state.elder) break;
+      ++state.next_elder;
+      if (number > state.elder) continue;  // another came in its place
+      ++state.emitted;
+      return slot;
     }
     // One 64-bit number per element, found by its count: no state to save.
     const auto k = static_cast<std::uint64_t>(state.emitted++);
@@ -229,13 +235,23 @@ class WindowShuffle final : public Sequencer {
     state.elders.clear();
     state.next_elder = 0;
     const std::int64_t now = state.absorbed - state.absorbed % size();
-    for (std::size_t slot = 0; slot < state.numbers.size(); ++slot) {
-      if (state.numbers[slot] <= now - (kMaxAge - 1) * size()) {
-        state.elders.emplace_back(state.numbers[slot],
-                                  static_cast<std::int64_t>(slot));
-      }
+    state.elder = now - (kMaxAge - 1) * size();
+    const auto number = [&](std::int64_t slot) {
+      return state.numbers[static_cast<std::size_t>(slot)];
+    };
+    const auto held = static_cast<std::int64_t>(state.numbers.size());
+    std::size_t count = 0;
+    for (std::int64_t slot = 0; slot < held; ++slot) {
+      count += number(slot) <= state.elder ? 1 : 0;
     }
-    std::sort(state.elders.begin(), state.elders.end());
+    state.elders.reserve(count);
+    for (std::int64_t slot = 0; slot < held; ++slot) {
+      if (number(slot) <= state.elder) state.elders.push_back(slot);
+    }
+    std::sort(state.elders.begin(), state.elders.end(),
+              [&](std::int64_t a, std::int64_t b) {
+                return number(a) < number(b);
+              });
   }
 
   void note_mark(ShuffleState& state, Inputs& in) const {
