@@ -79,14 +79,16 @@ PENSTOCK_BENCH(2, single_elements) {
 }
 
 PENSTOCK_BENCH(3, map_chain) {
+  // CPU time adds up; of the wall time the first maps take none, as they run
+  // beside the hand-over to the consumer.
   const std::int64_t n = table.quick() ? 1 << 18 : 1 << 22;
   const std::vector<double> lengths = {1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50};
   std::vector<std::function<double()>> runs;
   for (double maps : lengths) {
     const Dataset ds = plus_one(n, static_cast<int>(maps)).batch(kBatch);
-    runs.emplace_back([ds] { return time_of([&] { drain(ds); }); });
+    runs.emplace_back([ds] { return cpu_of([&] { drain(ds); }); });
   }
-  const auto t = interleave(table.quick() ? 3 : 9, runs);
+  const auto t = interleave(table.quick() ? 3 : 15, runs);
   std::vector<double> cost;
   for (const Samples& s : t) cost.push_back(s.best() / static_cast<double>(n));
   const auto half = [](const std::vector<double>& v, bool upper) {
@@ -94,7 +96,7 @@ PENSTOCK_BENCH(3, map_chain) {
     return upper ? std::vector<double>(middle, v.end())
                  : std::vector<double>(v.begin(), middle + 1);
   };
-  table.at_most("one further map(x+1), per element", slope(lengths, cost),
+  table.at_most("one further map(x+1), CPU per element", slope(lengths, cost),
                 "ns", 2);
   table.at_most(
       "  slope of maps 25..50 over slope of maps 1..25",
@@ -105,20 +107,31 @@ PENSTOCK_BENCH(3, map_chain) {
 
 PENSTOCK_BENCH(13, length) {
   // CPU time: the wall time of a run of seconds contains everybody else's work,
-  // that of a run of a millisecond does not.
+  // that of a run of a millisecond does not. Every turn takes all lengths, the
+  // short ones many times: the machine's speed drifts.
   const std::vector<std::int64_t> sizes =
       table.quick() ? std::vector<std::int64_t>{1'000'000, 10'000'000}
                     : std::vector<std::int64_t>{1'000'000, 10'000'000,
                                                 100'000'000, 1'000'000'000};
+  const auto cpu = [](const Dataset& ds, std::int64_t times) {
+    return cpu_of([&] {
+             for (std::int64_t i = 0; i < times; ++i) drain(ds);
+           }) /
+           static_cast<double>(times);
+  };
+  std::vector<std::function<double()>> runs;
   const Dataset small = plus_one(kBatch).batch(kBatch);
-  std::vector<double> cost;
+  runs.emplace_back([&] { return cpu(small, 100); });
   for (std::int64_t n : sizes) {
     const Dataset ds = plus_one(n).batch(kBatch);
-    const int repeats = n <= 1'000'000 ? 41 : n <= 10'000'000 ? 15 : 3;
-    const auto t = interleave(repeats,
-                              {[&] { return cpu_of([&] { drain(small); }); },
-                               [&] { return cpu_of([&] { drain(ds); }); }});
-    cost.push_back((t[1].median() - t[0].median()) / static_cast<double>(n));
+    const std::int64_t times = std::max<std::int64_t>(1, 100'000'000 / n);
+    runs.emplace_back([ds, times, &cpu] { return cpu(ds, times); });
+  }
+  const auto t = interleave(table.quick() ? 1 : 5, runs);
+  std::vector<double> cost;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto n = static_cast<double>(sizes[i]);
+    cost.push_back((t[i + 1].median() - t[0].median()) / n);
     table.reference("  CPU per element of 10^" +
                         std::to_string(static_cast<int>(std::log10(n) + 0.5)) +
                         ", start-up subtracted",
