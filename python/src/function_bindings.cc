@@ -10,6 +10,7 @@
 #include "auto_function.h"
 #include "bindings.h"
 #include "convert.h"
+#include "faulty_transport.h"
 #include "process_function.h"
 #include "workers.h"
 
@@ -145,6 +146,21 @@ void bind_functions(nb::module_& m) {
   m.def("die_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   m.def("worker_count", [] { return WorkerPool::instance().size(); });
   m.def("warm_workers", [](int count) { WorkerPool::instance().warm(count); });
+  // For tests: workers that die, answer late or do not start, by a plan.
+  m.def(
+      "plan_worker_faults",
+      [](std::uint64_t seed, double die_before_call, double die_in_call,
+         double answer_late, double fail_to_start) {
+        WorkerPool::instance().set_transport(faulty_transport(
+            {seed, die_before_call, die_in_call, answer_late, fail_to_start},
+            WorkerTransport::processes()));
+      },
+      nb::arg("seed"), nb::arg("die_before_call") = 0.0,
+      nb::arg("die_in_call") = 0.0, nb::arg("answer_late") = 0.0,
+      nb::arg("fail_to_start") = 0.0);
+  m.def("end_worker_faults", [] {
+    WorkerPool::instance().set_transport(WorkerTransport::processes());
+  });
   m.def("serve",
         [](int socket, int arena, std::uint64_t reserved, std::uint64_t slot,
            nb::object loads, nb::object dump_failure, nb::object sampler) {

@@ -39,7 +39,33 @@ Status spawn_failed(const char* what, int error) {
       absl::StrCat("worker processes: ", what, ": ", strerror(error)));
 }
 
-StatusOr<std::unique_ptr<Worker>> spawn() {
+/// A spawned interpreter at the other end of a socket.
+class ProcessLink final : public WorkerLink {
+ public:
+  ProcessLink(pid_t pid, int socket, Ref<Buffer> slot)
+      : pid_(pid), socket_(socket), slot_(std::move(slot)) {}
+  ~ProcessLink() override;
+  ProcessLink(const ProcessLink&) = delete;
+  ProcessLink& operator=(const ProcessLink&) = delete;
+
+  bool send(const Message& message) override;
+  Received receive(Message& message, std::int64_t timeout_ns,
+                   const std::function<bool()>& cancelled) override;
+  bool has_sent() const override;
+  std::int64_t row() const override {
+    return reinterpret_cast<std::atomic<std::int64_t>*>(slot_->data())
+        ->load(std::memory_order_relaxed);
+  }
+  std::string kill() override;
+
+ private:
+  pid_t pid_;
+  int socket_;
+  Ref<Buffer> slot_;
+  bool greeted_ = false;
+};
+
+StatusOr<std::unique_ptr<WorkerLink>> spawn() {
   PS_ASSIGN_OR_RETURN(Arena * arena, Arena::instance());
   PS_ASSIGN_OR_RETURN(Ref<Buffer> slot, arena->allocate(64));
   auto* progress = new (slot->data()) std::atomic<std::int64_t>(-1);
@@ -85,21 +111,20 @@ StatusOr<std::unique_ptr<Worker>> spawn() {
     close(ends[0]);
     return spawn_failed("cannot start the interpreter", error);
   }
-  return std::make_unique<Worker>(pid, ends[0], std::move(slot));
+  return std::make_unique<ProcessLink>(pid, ends[0], std::move(slot));
 }
 
-}  // namespace
+class ProcessTransport final : public WorkerTransport {
+ public:
+  StatusOr<std::unique_ptr<WorkerLink>> start() override { return spawn(); }
+};
 
-void set_worker_program(WorkerProgram p) { program() = std::move(p); }
-
-// --------------------------------------------------------------------------
-
-Worker::~Worker() {
+ProcessLink::~ProcessLink() {
   if (pid_ > 0) kill();
   if (socket_ >= 0) close(socket_);
 }
 
-bool Worker::send(const Message& message) {
+bool ProcessLink::send(const Message& message) {
   ssize_t sent = 0;
   do {
     sent = ::send(socket_, &message, sizeof(message), MSG_NOSIGNAL);
@@ -107,8 +132,9 @@ bool Worker::send(const Message& message) {
   return sent == static_cast<ssize_t>(sizeof(message));
 }
 
-Worker::Received Worker::receive(Message& message, std::int64_t timeout_ns,
-                                 const std::function<bool()>& cancelled) {
+WorkerLink::Received ProcessLink::receive(
+    Message& message, std::int64_t timeout_ns,
+    const std::function<bool()>& cancelled) {
   std::int64_t seen_row = -2;
   std::int64_t since = now();
   for (;;) {
@@ -136,12 +162,12 @@ Worker::Received Worker::receive(Message& message, std::int64_t timeout_ns,
   }
 }
 
-bool Worker::has_sent() const {
+bool ProcessLink::has_sent() const {
   pollfd waiting{socket_, POLLIN, 0};
   return greeted_ || poll(&waiting, 1, 0) > 0;
 }
 
-std::string Worker::kill() {
+std::string ProcessLink::kill() {
   // The cause of its death, if it is dead already; else ours, after a moment
   // for one that closed its socket because it exits.
   int status = 0;
@@ -173,6 +199,14 @@ std::string Worker::kill() {
   return absl::StrCat("exited with code ", WEXITSTATUS(status));
 }
 
+}  // namespace
+
+void set_worker_program(WorkerProgram p) { program() = std::move(p); }
+
+std::shared_ptr<WorkerTransport> WorkerTransport::processes() {
+  return std::make_shared<ProcessTransport>();
+}
+
 // --------------------------------------------------------------------------
 
 struct WorkerPool::State {
@@ -184,21 +218,24 @@ struct WorkerPool::State {
   int wanted = 0;  // to be started by the launcher
   Status failure;  // of the last start
   bool down = false;
+  std::shared_ptr<WorkerTransport> transport = WorkerTransport::processes();
 
   void launch() {
     for (;;) {
+      std::shared_ptr<WorkerTransport> from;
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [this] { return wanted > 0; });
         --wanted;
+        from = transport;
       }
-      auto worker = spawn();
+      auto link = from->start();
       std::lock_guard lock(mutex);
-      if (worker.ok() && !down) {
-        idle.push_back(*std::move(worker));
+      if (link.ok() && !down) {
+        idle.push_back(std::make_unique<Worker>(*std::move(link)));
       } else {
         --total;
-        failure = worker.status();
+        failure = link.status();
       }
       changed.notify_all();
     }
@@ -273,6 +310,17 @@ void WorkerPool::warm(int count) {
   State& s = *state_;
   std::lock_guard lock(s.mutex);
   if (!s.down && s.total < count) s.want(count - s.total);
+}
+
+void WorkerPool::set_transport(std::shared_ptr<WorkerTransport> transport) {
+  State& s = *state_;
+  std::deque<std::unique_ptr<Worker>> idle;
+  {
+    std::lock_guard lock(s.mutex);
+    s.transport = std::move(transport);
+    idle.swap(s.idle);
+    s.total -= static_cast<int>(idle.size());
+  }
 }
 
 int WorkerPool::size() const {

@@ -53,43 +53,58 @@ struct WorkerProgram {
 };
 void set_worker_program(WorkerProgram program);
 
+/// The way to one worker process: messages there and back.
+class WorkerLink {
+ public:
+  enum class Received { kMessage, kDied, kTimeout, kCancelled };
+
+  virtual ~WorkerLink() = default;
+  /// False when the worker is gone.
+  virtual bool send(const Message& message) = 0;
+  /// Waits. `timeout_ns` (0: none) counts from the last change of row().
+  virtual Received receive(Message& message, std::int64_t timeout_ns,
+                           const std::function<bool()>& cancelled) = 0;
+  /// It has sent something, by which it was found ready.
+  virtual bool has_sent() const = 0;
+  /// The row it works on; -1 between calls.
+  virtual std::int64_t row() const = 0;
+  /// Ends it and says how it ended: "was killed by SIGSEGV".
+  virtual std::string kill() = 0;
+};
+
+/// Starts workers. The pool has one that spawns interpreters; a test puts
+/// another one in front of it, with faults of its own.
+class WorkerTransport {
+ public:
+  virtual ~WorkerTransport() = default;
+  virtual StatusOr<std::unique_ptr<WorkerLink>> start() = 0;
+  /// Spawned interpreters.
+  static std::shared_ptr<WorkerTransport> processes();
+};
+
+/// A worker, and what it has been told.
 class Worker {
  public:
-  Worker(pid_t pid, int socket, Ref<Buffer> slot)
-      : pid_(pid), socket_(socket), slot_(std::move(slot)) {}
-  ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  using Received = WorkerLink::Received;
 
-  bool send(const Message& message);
-  enum class Received { kMessage, kDied, kTimeout, kCancelled };
-  /// Waits. `timeout_ns` (0: none) counts from the last change of row().
+  explicit Worker(std::unique_ptr<WorkerLink> link) : link_(std::move(link)) {}
+
+  bool send(const Message& message) { return link_->send(message); }
   Received receive(Message& message, std::int64_t timeout_ns,
-                   const std::function<bool()>& cancelled);
-  /// It has sent something, by which it was found ready.
-  bool has_sent() const;
-  /// The row it works on; -1 between calls.
-  std::int64_t row() const {
-    return progress()->load(std::memory_order_relaxed);
+                   const std::function<bool()>& cancelled) {
+    return link_->receive(message, timeout_ns, cancelled);
   }
-  /// Ends it and says how it ended: "was killed by SIGSEGV".
-  std::string kill();
+  bool has_sent() const { return link_->has_sent(); }
+  std::int64_t row() const { return link_->row(); }
+  std::string kill() { return link_->kill(); }
   bool knows(std::uint32_t function) const {
     return functions_.contains(function);
   }
   void learned(std::uint32_t function) { functions_.insert(function); }
-  pid_t pid() const { return pid_; }
 
  private:
-  std::atomic<std::int64_t>* progress() const {
-    return reinterpret_cast<std::atomic<std::int64_t>*>(slot_->data());
-  }
-
-  pid_t pid_;
-  int socket_;
-  Ref<Buffer> slot_;
+  std::unique_ptr<WorkerLink> link_;
   std::set<std::uint32_t> functions_;
-  bool greeted_ = false;
 };
 
 class WorkerPool {
@@ -106,6 +121,8 @@ class WorkerPool {
   void lost();
   /// Starts workers up to `count`, without waiting for them.
   void warm(int count);
+  /// Where workers come from; idle ones of another transport are ended.
+  void set_transport(std::shared_ptr<WorkerTransport> transport);
   int size() const;
   /// A worker has started and is idle.
   bool ready() const;

@@ -1,0 +1,82 @@
+"""Worker processes under a seeded plan of faults: nothing lost, doubled, moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from penstock import _penstock
+
+import penstock as ps
+
+
+@pytest.fixture
+def faults():
+    yield _penstock.plan_worker_faults
+    _penstock.end_worker_faults()
+
+
+def squares(n):
+    def square(x):
+        return np.full(4, x * x)
+
+    return ps.Dataset.range(n).map(square, executor="process")
+
+
+def outcomes(ds, state=None):
+    """Every element: its value, or the error in its place."""
+    found = []
+    with ds.iterator(state=state) as it:
+        while True:
+            try:
+                found.append(next(it))
+            except StopIteration:
+                return found
+            except ps.Error as error:
+                found.append(error)
+
+
+def check(found, n):
+    """Values in order; an error stands for the element that it names."""
+    assert len(found) == n
+    for i, value in enumerate(found):
+        if isinstance(value, ps.WorkerError):
+            assert f"element {i}" in str(value), (i, value)
+            assert "map#1" in str(value)
+        else:
+            np.testing.assert_array_equal(value, np.full(4, i * i))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_death_costs_nothing(faults, seed):
+    # Late answers shuffle who is asked next; a death in twenty calls is seldom
+    # followed by another of the same block.
+    faults(seed, die_before_call=0.05, answer_late=0.3)
+    n = 400
+    found = outcomes(squares(n))
+    check(found, n)
+    assert sum(isinstance(v, ps.WorkerError) for v in found) < n / 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_that_often_die_in_a_call_cost_single_elements(faults, seed):
+    faults(seed, die_in_call=0.3, answer_late=0.2)
+    n = 60
+    check(outcomes(squares(n)), n)
+
+
+def test_a_worker_that_cannot_start_is_an_error_and_no_hang(faults):
+    faults(1, fail_to_start=1.0)
+    found = outcomes(squares(5))
+    assert len(found) == 5
+    assert all("a planned fault" in str(error) for error in found)
+
+
+def test_a_state_saved_among_faults_continues_without_them(faults):
+    faults(3, die_before_call=0.1, answer_late=0.5)
+    n = 200
+    ds = squares(n)
+    with ds.iterator() as it:
+        first = [next(it) for _ in range(n // 2)]
+        state = it.state_dict()
+    _penstock.end_worker_faults()
+    check(first + outcomes(ds, state), n)
