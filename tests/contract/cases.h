@@ -13,6 +13,14 @@
 
 namespace penstock::testing {
 
+// Between the elements at which a test stops, saves or destroys. Sanitizers slow
+// everything tenfold, and look for other things than which element is wrong.
+#ifdef PENSTOCK_SANITIZED
+constexpr std::size_t kStride = 23;
+#else
+constexpr std::size_t kStride = 1;
+#endif
+
 struct Case {
   std::string op;
   const Example* example;

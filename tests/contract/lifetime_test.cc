@@ -27,7 +27,7 @@ TEST_P(Lifetime, NothingIsLeftWhereverTheIteratorIsDestroyed) {
   const Case& c = GetParam();
   const std::size_t elements = c.expected().size();
   for (const std::int64_t block : {1, 1 << 20}) {
-    for (std::size_t at = 0; at <= elements; ++at) {
+    for (std::size_t at = 0; at <= elements; at += kStride) {
       const Held before;
       {
         Iterator it = c.make({.max_block_rows = block}).iterator();

@@ -4,14 +4,6 @@
 namespace penstock::testing {
 namespace {
 
-// Sanitizers slow everything tenfold, and look for other things than which
-// element is wrong.
-#ifdef PENSTOCK_SANITIZED
-constexpr std::size_t kStride = 7;
-#else
-constexpr std::size_t kStride = 1;
-#endif
-
 class State : public ContractTest {
  protected:
   /// Saves before the first element, after every one and after the end, under
