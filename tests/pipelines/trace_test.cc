@@ -95,6 +95,21 @@ TEST(Trace, FollowsBlocksFromStageToStageToTheConsumer) {
   EXPECT_GE(consumed, 1);
 }
 
+TEST(Trace, AConsumerThatHelpsIsStillTheOneWhoTakesTheBlocks) {
+  // All stages are native: its thread often makes the next block before the
+  // step on the last one is written down.
+  Iterator it = Dataset::range(64).batch(4).prefetch(0).iterator();
+  ASSERT_TRUE(it.start_trace());
+  while (it.next()) {
+  }
+  const Trace trace = it.stop_trace();
+  std::int64_t consumed = 0;
+  for (const TraceEvent& e : trace.events) {
+    if (e.stage < 0) consumed += e.flows;
+  }
+  EXPECT_EQ(consumed, 16);
+}
+
 TEST(Trace, SamplesQueuesAndMemory) {
   Iterator it = sleepy(400).iterator();
   ASSERT_TRUE(it.start_trace());

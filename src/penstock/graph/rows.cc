@@ -116,6 +116,14 @@ StatusOr<Block> join_rows(std::span<const Rows> parts) {
   return out;
 }
 
+StatusOr<Block> Rows::take_block() {
+  if (contiguous() && begin_ == 0 && count_ == block().size() &&
+      block_->unique()) {
+    return std::move(const_cast<SharedBlock&>(*block_).block);
+  }
+  return materialize();
+}
+
 StatusOr<Block> Rows::materialize() const {
   if (contiguous()) {
     if (begin_ == 0 && count_ == block().size()) return block();

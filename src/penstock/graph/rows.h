@@ -77,6 +77,9 @@ class Rows {
   }
   /// The rows as a block of their own (contiguous ones share memory).
   StatusOr<Block> materialize() const;
+  /// The same, where these rows are not used any more: a whole block that nobody
+  /// else holds is moved. Its bytes stay charged until the rows are gone.
+  StatusOr<Block> take_block();
 
  private:
   BlockRef block_;

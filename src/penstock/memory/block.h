@@ -120,12 +120,13 @@ class Block {
   Errors errors_;
 };
 
-/// A block that several hold, with the bytes charged for it.
+/// A block that several hold, with the bytes charged for it. Behind a BlockRef
+/// it does not change, but for its last holder, who may take the block out.
 class SharedBlock final : public RefCounted<SharedBlock> {
  public:
   explicit SharedBlock(Block block, Charge charge = {})
       : block(std::move(block)), charge(std::move(charge)) {}
-  const Block block;
+  Block block;
   const Charge charge;
 };
 using BlockRef = Ref<const SharedBlock>;

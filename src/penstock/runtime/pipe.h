@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "penstock/graph/node.h"
@@ -37,7 +38,7 @@ class Pipe {
   virtual void run(Work& work) = 0;
   virtual void complete(Work& work) = 0;
   /// Without the lock, after run(): records what it did.
-  virtual void trace(const Work& work, TraceRecorder& trace) const = 0;
+  virtual void trace(const Work& work, TraceWriter& trace) const = 0;
   /// Nothing will be appended to out() any more.
   virtual bool no_more() const = 0;
   virtual void collect_stats(std::vector<PipeStats>& out,
@@ -111,7 +112,7 @@ class SegmentPipe final : public Pipe {
   bool find(const Demand& demand, ClaimKind kind, Work& work) override;
   void run(Work& work) override;
   void complete(Work& work) override;
-  void trace(const Work& work, TraceRecorder& trace) const override;
+  void trace(const Work& work, TraceWriter& trace) const override;
   bool no_more() const override;
   void collect_stats(std::vector<PipeStats>& out,
                      std::int64_t now) const override;
@@ -156,6 +157,9 @@ class SegmentPipe final : public Pipe {
 
   std::string label() const;
 
+  /// What the rows are made of, as far as it is known before the first one.
+  void expect_rows(std::span<const LeafSpec> leaves);
+
   /// Makes this an unordered segment that continues at `mark`.
   Status start_unordered(const Mark& mark);
 
@@ -198,7 +202,7 @@ class SegmentPipe final : public Pipe {
   void refuse_oversized(Block& block) const;
 
   // Memory of the batches behind that are being filled, by their number. Used
-  // once the results are known to be large tensors of one shape.
+  // while the results are known to hold a large tensor of one shape.
   struct BatchMemory {
     Ref<Buffer> buffer;
     std::int64_t rows_left = 0;
@@ -206,7 +210,7 @@ class SegmentPipe final : public Pipe {
   void claim_batch_memory(Work& work);
   void learn_row_shape(const Block& block);
   std::map<std::int64_t, BatchMemory> batch_memory_;
-  LeafSpec row_spec_;            // dtype kInvalid: not known, or varies
+  LeafSpec row_spec_;  // of the largest leaf; kInvalid: not known, or varies
   std::int64_t row_bytes_ = 0;
   std::int64_t claimed_rows_ = 0;
 
@@ -242,7 +246,7 @@ class SequencerPipe final : public Pipe {
   bool find(const Demand& demand, ClaimKind kind, Work& work) override;
   void run(Work& work) override;
   void complete(Work& work) override;
-  void trace(const Work& work, TraceRecorder& trace) const override;
+  void trace(const Work& work, TraceWriter& trace) const override;
   bool no_more() const override { return ended_; }
   void collect_stats(std::vector<PipeStats>& out,
                      std::int64_t now) const override;

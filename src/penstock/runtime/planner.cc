@@ -321,6 +321,9 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
     segment_->align = std::max(segment_->align, traits.granularity);
     segment_->into_batches = traits.granularity > 1 && segment_->filters == 0 &&
                              segment_->ordered && !segment_->links.empty();
+    if (segment_->into_batches) {
+      segment_->expect_rows(at.node->inputs.front()->spec.leaves());
+    }
     PS_RETURN_IF_ERROR(close_segment());
   }
   auto pipe =

@@ -116,6 +116,7 @@ bool Run::find_work(ClaimKind kind, Work& work) {
   } while (!found && passed_over_);
   if (!found || work.dry_run) return found;
   work.started = claim_time();
+  work.tracer = tracer_;
   ++in_flight_;
   if (kind == ClaimKind::kCpu) ++cpu_active_;
   return true;
@@ -144,7 +145,7 @@ int Run::current_depth() { return t_depth; }
 
 void Run::execute(Work& work) {
   const DepthScope depth(config_.depth + 1);
-  if (tracing()) return execute_traced(work);
+  if (work.tracer) return execute_traced(work);
   work.pipe->run(work);
 }
 
@@ -253,7 +254,7 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
                     (was_full || root_->out.ready_items() <= 2);
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
-  if (tracing()) {
+  if (tracer_) {
     trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
   }
   wait_ns_ += last_return_ - asked;

@@ -64,7 +64,7 @@ struct Work {
   bool dry_run = false;  // find() only tells whether there is work
   Charge reservation;    // for the result
   bool sample = false;   // time every stage of this block, and its CPU
-  bool traced = false;   // time every stage
+  std::shared_ptr<TraceRecorder> tracer;  // not null: time every stage
   std::int64_t expected_rows = 0;
 
   // Batch memory for the rows, one piece per batch they fall into.
@@ -184,10 +184,12 @@ class Run : public std::enable_shared_from_this<Run> {
   /// Records events until stop_trace(). False when one is being recorded.
   bool start_trace(std::int64_t events_per_thread);
   Trace stop_trace();
-  std::shared_ptr<TraceRecorder> tracer() const;
+  bool tracing() const {
+    std::lock_guard lock(mutex_);
+    return tracer_ != nullptr;
+  }
   Account& account() { return account_; }
   const RunConfig& config() const { return config_; }
-  bool tracing() const { return tracing_.load(std::memory_order_relaxed); }
   Scheduler& scheduler() { return *config_.scheduler; }
 
   // --- monitor ----------------------------------------------------------
@@ -265,9 +267,7 @@ class Run : public std::enable_shared_from_this<Run> {
   bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
   std::atomic<int> nesting_{0};
-  std::atomic<bool> tracing_{false};  // there is a tracer_
-  mutable std::mutex tracer_mutex_;
-  std::shared_ptr<TraceRecorder> tracer_;
+  std::shared_ptr<TraceRecorder> tracer_;  // null: not traced
   std::int64_t last_sample_ = 0;
   std::uint64_t step_block_ = 0;  // what the consumer works on, if traced
   std::atomic<bool> cancelled_{false};

@@ -33,58 +33,48 @@ void Run::execute_traced(Work& work) {
   Blocks in;
   add_blocks(work.input, in);
   work.pipe->run(work);
-  const auto tracer = this->tracer();
-  if (!tracer) return;
-  work.pipe->trace(work, *tracer);
   Blocks made;
   add_blocks(work.output, made);
   Blocks passed_on;
   for (const Item& item : work.emitted) add_blocks(item, passed_on);
+  TraceWriter trace(*work.tracer);
+  work.pipe->trace(work, trace);
   for (const std::uint64_t id : in) {
-    tracer->add_flow(TraceEvent::Kind::kFlowIn, work.started, id);
+    trace.add_flow(TraceEvent::Kind::kFlowIn, id);
   }
   for (const std::uint64_t id : made) {
-    tracer->add_flow(TraceEvent::Kind::kFlowMade, work.started, id);
+    trace.add_flow(TraceEvent::Kind::kFlowMade, id);
   }
   for (const std::uint64_t id : passed_on) {
-    tracer->add_flow(TraceEvent::Kind::kFlowOut, work.started, id);
+    trace.add_flow(TraceEvent::Kind::kFlowOut, id);
   }
 }
 
+// Under the lock, as all that follows.
 void Run::trace_fetch(std::int64_t returned, std::int64_t asked,
                       const BlockRef* block) {
-  const auto tracer = this->tracer();
-  if (!tracer) return;
+  TraceWriter trace(*tracer_);
   using Kind = TraceEvent::Kind;
   // What was before the trace is not of it.
-  if (asked >= tracer->begin_ns()) {
-    const std::int64_t begin = std::max(returned, tracer->begin_ns());
-    tracer->add(Kind::kConsumerStep, nullptr, begin, asked, 0);
+  if (asked >= tracer_->begin_ns()) {
+    const std::int64_t begin = std::max(returned, tracer_->begin_ns());
+    trace.add(Kind::kConsumerStep, nullptr, begin, asked, 0);
     // A block belongs to the step it was fetched for: that begins when the
     // block is there, while the wait for it began before it was made.
-    if (step_block_ != 0) tracer->add_flow(Kind::kFlowIn, begin, step_block_);
+    if (step_block_ != 0) trace.add_flow(Kind::kFlowIn, step_block_);
   }
   step_block_ = block != nullptr ? TraceRecorder::block_id(Rows(*block)) : 0;
-  tracer->add(Kind::kConsumerWait, nullptr, asked, last_return_,
-              block != nullptr ? held_rows_ : 0);
+  trace.add(Kind::kConsumerWait, nullptr, asked, last_return_,
+            block != nullptr ? held_rows_ : 0);
 }
 
 bool Run::start_trace(std::int64_t events_per_thread) {
-  {
-    std::lock_guard lock(tracer_mutex_);
-    if (tracer_) return false;
-    tracer_ = std::make_shared<TraceRecorder>(events_per_thread, now());
-    tracing_.store(true);
-  }
   std::lock_guard lock(mutex_);
+  if (tracer_) return false;
+  tracer_ = std::make_shared<TraceRecorder>(events_per_thread, now());
   step_block_ = 0;
   sample_counters(now());
   return true;
-}
-
-std::shared_ptr<TraceRecorder> Run::tracer() const {
-  std::lock_guard lock(tracer_mutex_);
-  return tracer_;
 }
 
 Trace Run::stop_trace() {
@@ -94,10 +84,6 @@ Trace Run::stop_trace() {
     std::lock_guard lock(mutex_);
     sample_counters(now());
     decisions = decisions_;
-  }
-  {
-    std::lock_guard lock(tracer_mutex_);
-    tracing_.store(false);
     tracer.swap(tracer_);
   }
   if (!tracer) return {};
@@ -112,10 +98,9 @@ Trace Run::stop_trace() {
   return trace;
 }
 
-// Under the lock.
 void Run::sample_counters(std::int64_t now) {
-  const auto tracer = this->tracer();
-  if (!tracer || root_ == nullptr) return;
+  TraceRecorder* tracer = tracer_.get();
+  if (tracer == nullptr || root_ == nullptr) return;
   last_sample_ = now;
   const IteratorStats stats = stats_locked();
   using Unit = TraceSeries::Unit;
@@ -140,7 +125,7 @@ void Run::sample_counters(std::int64_t now) {
 }
 
 void Run::sample_if_traced(std::int64_t now) {
-  if (tracing() && now - last_sample_ >= kSampleNs) sample_counters(now);
+  if (tracer_ && now - last_sample_ >= kSampleNs) sample_counters(now);
 }
 
 }  // namespace penstock

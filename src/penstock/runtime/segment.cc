@@ -209,7 +209,6 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       work.sample =
           claims_++ % kSampleEvery == 0 ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
-      work.traced = run_.tracing();
       ++active;
       account_wait(kNone);
       return true;
@@ -350,31 +349,49 @@ void SegmentPipe::claim_batch_memory(Work& work) {
   }
 }
 
-void SegmentPipe::learn_row_shape(const Block& block) {
-  // Smaller rows are packed by a copy that costs less than the bookkeeping.
+// The largest leaf is written in place; smaller ones are copied into the batch,
+// which costs less than the bookkeeping.
+void SegmentPipe::expect_rows(std::span<const LeafSpec> leaves) {
   constexpr std::int64_t kMinRowBytes = 16 * 1024;
-  LeafSpec spec;
-  if (block.errors().empty() && !block.mixed() && block.columns().size() == 1) {
-    const Column& column = block.column(0);
-    const Tensor sample = column.packed() ? column.tensor().row(0)
-                                          : column.rows().front();
-    bool alike = sample.byte_size() >= kMinRowBytes &&
-                 dtype_is_dense(sample.dtype());
-    if (!column.packed()) {
-      for (const Tensor& t : column.rows()) {
-        alike = alike && t.dtype() == sample.dtype() &&
-                t.shape() == sample.shape();
-      }
+  LeafSpec largest;
+  std::int64_t bytes = kMinRowBytes - 1;
+  for (const LeafSpec& leaf : leaves) {
+    if (!dtype_is_dense(leaf.dtype) || !leaf.shape.fully_known()) continue;
+    const auto count = leaf.shape.to_shape().checked_num_elements();
+    std::int64_t size = 0;
+    if (!count || __builtin_mul_overflow(
+                      *count, static_cast<std::int64_t>(dtype_size(leaf.dtype)),
+                      &size)) {
+      continue;
     }
-    if (alike) spec = {sample.dtype(), PartialShape(sample.shape())};
+    if (size > bytes) {
+      largest = leaf;
+      bytes = size;
+    }
   }
-  if (spec == row_spec_) return;
-  row_spec_ = spec;
+  if (largest == row_spec_) return;
+  row_spec_ = largest;
+  row_bytes_ = largest.dtype == DType::kInvalid ? 0 : bytes;
   batch_memory_.clear();
-  row_bytes_ = spec.dtype == DType::kInvalid
-                   ? 0
-                   : spec.shape.to_shape().num_elements() *
-                         static_cast<std::int64_t>(dtype_size(spec.dtype));
+}
+
+void SegmentPipe::learn_row_shape(const Block& block) {
+  absl::InlinedVector<LeafSpec, 4> leaves;
+  if (block.errors().empty() && !block.mixed()) {
+    for (const Column& column : block.columns()) {
+      const Tensor first = column.packed() ? column.tensor().row(0)
+                                           : column.rows().front();
+      const bool alike =
+          column.packed() ||
+          std::all_of(column.rows().begin(), column.rows().end(),
+                      [&](const Tensor& t) {
+                        return t.dtype() == first.dtype() &&
+                               t.shape() == first.shape();
+                      });
+      if (alike) leaves.push_back({first.dtype(), PartialShape(first.shape())});
+    }
+  }
+  expect_rows(leaves);
 }
 
 Mark SegmentPipe::input_mark(const Work& work) const {
@@ -420,9 +437,12 @@ StatusOr<Block> SegmentPipe::materialize(Work& work) {
         !work.input.parts.front().is_lazy()) {
       return join_rows(work.input.parts);
     }
-    for (const Rows& part : work.input.parts) {
+    if (parts == 1 && !work.input.parts.front().is_lazy()) {
+      return work.input.parts.front().take_block();
+    }
+    for (Rows& part : work.input.parts) {
       if (!part.is_lazy()) {
-        PS_ASSIGN_OR_RETURN(Block block, part.materialize());
+        PS_ASSIGN_OR_RETURN(Block block, part.take_block());
         blocks.push_back(std::move(block));
         continue;
       }
@@ -530,7 +550,7 @@ void SegmentPipe::run(Work& work) {
     mark_ns = t;
   };
   // A trace wants when stages ended, not what they cost the CPU.
-  const bool marks = work.sample || work.traced;
+  const bool marks = work.sample || work.tracer != nullptr;
   if (work.sample) work.stage_bytes.push_back(block.byte_size());
   if (marks) mark();
   BatchSink sink(work, work.row_spec, work.row_bytes);
@@ -748,7 +768,7 @@ void SegmentPipe::for_each_segment(
   if (input) input->for_each_segment(visit);
 }
 
-void SegmentPipe::trace(const Work& work, TraceRecorder& trace) const {
+void SegmentPipe::trace(const Work& work, TraceWriter& trace) const {
   const auto add = [&](const Stage* stage, std::int64_t begin,
                        std::int64_t end, std::int64_t rows) {
     trace.add(TraceEvent::Kind::kStage, &stage->label, begin, end, rows);

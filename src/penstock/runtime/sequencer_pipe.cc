@@ -578,7 +578,7 @@ void SequencerPipe::for_each_segment(
   }
 }
 
-void SequencerPipe::trace(const Work& work, TraceRecorder& trace) const {
+void SequencerPipe::trace(const Work& work, TraceWriter& trace) const {
   std::int64_t rows = 0;
   for (const Item& item : work.emitted) rows += item.size;
   trace.add(TraceEvent::Kind::kStage, &stage_->label, work.started,

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxSamples = std::size_t{1} << 18;
 
 // Events of a thread that are made room for at once: a megabyte, touched as it
 // is used.
-constexpr std::size_t kReserved = std::size_t{1} << 14;
+constexpr std::size_t kReserved = std::size_t{1} << 15;
 
 std::atomic<std::uint64_t> g_next_id{1};
 std::atomic<std::int64_t> g_trace_new_runs{0};
@@ -84,37 +84,14 @@ TraceRecorder::Ring& TraceRecorder::own_ring() {
   return *rings_.back();
 }
 
-void TraceRecorder::push(const Event& event) {
-  Ring& ring = own_ring();
-  std::lock_guard lock(ring.mutex);
-  if (ring.events.size() < capacity_) {
-    ring.events.push_back(event);
+void TraceWriter::push(const TraceRecorder::Event& event) {
+  if (ring_.events.size() < capacity_) {
+    ring_.events.push_back(event);
     return;
   }
-  ring.events[ring.next] = event;
-  ring.next = (ring.next + 1) % capacity_;
-  ++ring.lost;
-}
-
-void TraceRecorder::add(TraceEvent::Kind kind, const std::string* stage,
-                        std::int64_t begin_ns, std::int64_t end_ns,
-                        std::int64_t rows) {
-  Event event{};
-  event.event.kind = kind;
-  event.event.begin_ns = begin_ns;
-  event.event.end_ns = end_ns;
-  event.event.rows = rows;
-  event.stage = stage;
-  push(event);
-}
-
-void TraceRecorder::add_flow(TraceEvent::Kind kind, std::int64_t begin_ns,
-                             std::uint64_t block) {
-  Event event{};
-  event.event.kind = kind;
-  event.event.begin_ns = begin_ns;
-  event.block = block;
-  push(event);
+  ring_.events[ring_.next] = event;
+  ring_.next = (ring_.next + 1) % capacity_;
+  ++ring_.lost;
 }
 
 void TraceRecorder::sample(std::string_view name, TraceSeries::Unit unit,
@@ -147,10 +124,13 @@ void TraceRecorder::collect(Ring& ring, int thread,
               ring.events.end());
   const std::size_t first = trace.events.size();
   for (const Event& e : ring.events) {
-    if (!is_flow(e.event.kind)) {
-      trace.events.push_back(e.event);
-      TraceEvent& event = trace.events.back();
+    if (!is_flow(e.kind)) {
+      TraceEvent& event = trace.events.emplace_back();
+      event.kind = e.kind;
       event.thread = thread;
+      event.begin_ns = e.begin_ns;
+      event.end_ns = e.end_ns;
+      event.rows = static_cast<std::int64_t>(e.rows);
       if (e.stage != nullptr) {
         const auto [at, added] =
             stages.emplace(e.stage, static_cast<int>(trace.stages.size()));
@@ -159,17 +139,12 @@ void TraceRecorder::collect(Ring& ring, int thread,
       }
       continue;
     }
-    std::size_t to = trace.events.size();
-    const auto belongs = [&](std::size_t i) {
-      return i > first && trace.events[i - 1].begin_ns >= e.event.begin_ns;
-    };
-    if (!belongs(to)) continue;  // its event was overwritten
-    --to;
-    if (e.event.kind == TraceEvent::Kind::kFlowIn) {
-      while (belongs(to)) --to;
-    }
-    const bool in = e.event.kind == TraceEvent::Kind::kFlowIn;
-    flows.push_back({to, e.block, e.event.kind == TraceEvent::Kind::kFlowMade,
+    const std::size_t held = trace.events.size() - first;
+    const bool in = e.kind == TraceEvent::Kind::kFlowIn;
+    const std::size_t back = in ? static_cast<std::size_t>(e.begin_ns) : 1;
+    if (back == 0 || held < back) continue;  // its event was overwritten
+    const std::size_t to = trace.events.size() - back;
+    flows.push_back({to, e.rows, e.kind == TraceEvent::Kind::kFlowMade,
                      in ? trace.events[to].begin_ns : trace.events[to].end_ns});
   }
 }

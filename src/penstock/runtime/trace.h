@@ -3,7 +3,8 @@
 //
 // Off unless asked for: a run that is not traced pays one load per block. Each
 // thread writes to a ring of its own, under a lock that only the end of the
-// trace contends for. A full ring forgets its oldest events and counts them.
+// trace contends for, taken once per block. A full ring forgets its oldest
+// events and counts them.
 #pragma once
 
 #include <cstdint>
@@ -89,17 +90,11 @@ struct Trace {
 class TraceRecorder {
  public:
   TraceRecorder(std::int64_t events_per_thread, std::int64_t now);
-  void add(TraceEvent::Kind kind, const std::string* stage,
-           std::int64_t begin_ns, std::int64_t end_ns, std::int64_t rows);
-  /// Hangs a block on what this thread has added since `begin_ns`: kFlowIn on
-  /// the first event, others on the last.
-  void add_flow(TraceEvent::Kind kind, std::int64_t begin_ns,
-                std::uint64_t block);
   /// Kept if it differs from the last one of this name.
   void sample(std::string_view name, TraceSeries::Unit unit,
               std::int64_t at_ns, std::int64_t value);
   std::int64_t begin_ns() const { return begin_ns_; }
-  /// What was recorded; nothing may be added any more.
+  /// What was recorded; what is added later is lost.
   Trace finish();
 
   /// Names a block while it lives: its address and its first element's origin.
@@ -108,10 +103,13 @@ class TraceRecorder {
   static std::uint64_t block_id(const Rows& rows);
 
  private:
+  friend class TraceWriter;
   struct Event {
-    TraceEvent event;
+    TraceEvent::Kind kind;
     const std::string* stage;
-    std::uint64_t block;
+    std::int64_t begin_ns;  // of a flow: so many events of its writer before it
+    std::int64_t end_ns;
+    std::uint64_t rows;  // of a flow: the block
   };
   struct Ring {
     std::thread::id thread;
@@ -128,7 +126,6 @@ class TraceRecorder {
     std::int64_t at_ns;
   };
   Ring& own_ring();
-  void push(const Event& event);
   static void collect(Ring& ring, int thread,
                       std::map<const std::string*, int>& stages, Trace& trace,
                       std::vector<Flow>& flows);
@@ -145,6 +142,33 @@ class TraceRecorder {
   std::vector<std::int64_t> last_;  // by series
   std::deque<TraceSample> samples_;
   std::int64_t samples_lost_ = 0;
+};
+
+/// Adds events of the calling thread to its ring, whose lock it holds.
+class TraceWriter {
+ public:
+  explicit TraceWriter(TraceRecorder& recorder)
+      : capacity_(recorder.capacity_),
+        ring_(recorder.own_ring()),
+        lock_(ring_.mutex) {}
+  void add(TraceEvent::Kind kind, const std::string* stage,
+           std::int64_t begin_ns, std::int64_t end_ns, std::int64_t rows) {
+    push({kind, stage, begin_ns, end_ns, static_cast<std::uint64_t>(rows)});
+    ++events_;
+  }
+  /// Hangs a block on what this writer has added: kFlowIn on its first event,
+  /// others on its last.
+  void add_flow(TraceEvent::Kind kind, std::uint64_t block) {
+    push({kind, nullptr, events_, 0, block});
+  }
+
+ private:
+  void push(const TraceRecorder::Event& event);
+
+  const std::size_t capacity_;
+  TraceRecorder::Ring& ring_;
+  std::lock_guard<std::mutex> lock_;
+  std::int64_t events_ = 0;
 };
 
 /// Runs that are made from now on record this many events per thread from their
