@@ -49,7 +49,7 @@ PyObject* leaf_to_python(const LeafSpec& leaf) {
   return spec;
 }
 
-PyObject* spec_to_python(const Structure* s, const LeafSpec* leaf) {
+PyObject* part_to_python(const Structure* s, const LeafSpec* leaf) {
   switch (s->kind()) {
     case Structure::Kind::kLeaf:
       return leaf_to_python(*leaf);
@@ -70,7 +70,7 @@ PyObject* spec_to_python(const Structure* s, const LeafSpec* leaf) {
   for (Py_ssize_t i = 0; out != nullptr && i < n; ++i) {
     const auto k = static_cast<std::size_t>(i);
     PyObject* child =
-        spec_to_python(s->children()[k], leaf + s->leaf_offset(k));
+        part_to_python(s->children()[k], leaf + s->leaf_offset(k));
     if (child == nullptr) {
       Py_CLEAR(out);
     } else if (tuple) {
@@ -225,7 +225,7 @@ PyObject* spec_to_python(const Spec& spec) {
     Py_XINCREF(unknown);
     return unknown;
   }
-  return spec_to_python(spec.structure(), spec.leaves().data());
+  return part_to_python(spec.structure(), spec.leaves().data());
 }
 
 StatusOr<Spec> spec_from_python(PyObject* spec) {
