@@ -18,7 +18,7 @@ from penstock import _penstock
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
 from penstock._spec import UNKNOWN_SPEC, TensorSpec
-from penstock._trace_errors import TraceRefused
+from penstock._trace_errors import TraceRefused, line_in
 from penstock._trace_inspect import inspect_function
 from penstock._trace_methods import array
 from penstock._trace_numpy import as_constant, cast, ufunc
@@ -91,7 +91,8 @@ class Inspected:
                 raise TraceRefused("recursion is too deep") from None
             except Exception as error:
                 raise TraceRefused(
-                    f"tracing it raised {type(error).__name__}: {error}"
+                    f"tracing it raised {type(error).__name__}: {error}",
+                    line_in(error, self._codes),
                 ) from None
             if tracer.refused is not None:
                 raise tracer.refused

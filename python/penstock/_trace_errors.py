@@ -25,6 +25,17 @@ def line_of(code: CodeType, line: int | None) -> str:
     return f"{file}:{line or code.co_firstlineno}"
 
 
+def line_in(error: Exception, codes: set[CodeType]) -> str:
+    """Where in `codes` an exception was raised, or passed last."""
+    where = ""
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code in codes:
+            where = line_of(at.tb_frame.f_code, at.tb_lineno)
+        at = at.tb_next
+    return where
+
+
 def refuse(reason: str) -> NoReturn:
     """Stops the trace that is running, naming the user's line."""
     from penstock import _trace_value

@@ -513,6 +513,12 @@ def inspect_function(fn: Any) -> tuple[Any, set[types.CodeType]]:
     sandbox = Sandbox()
     fn = getattr(fn, "__penstock_function__", fn)
     name = getattr(fn, "__qualname__", type(fn).__name__)
-    if isinstance(fn, types.MethodType):
-        raise TraceRefused(f"{name} is a method: it may change its object")
-    return sandbox.resolve(fn, name), sandbox.codes
+    try:
+        if isinstance(fn, types.MethodType):
+            raise TraceRefused(f"{name} is a method: it may change its object")
+        return sandbox.resolve(fn, name), sandbox.codes
+    except TraceRefused as refused:
+        code = getattr(fn, "__code__", getattr(type(fn).__call__, "__code__", None))
+        if not refused.where and code is not None:
+            refused.where = line_of(code, None)
+        raise

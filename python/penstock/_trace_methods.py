@@ -79,8 +79,8 @@ def reshape(x: Any, *shape: Any, order: str = "C", **kwargs: Any) -> Traced:
         return constant_call(lambda a: np.reshape(a, dims), [x])
     out = emit("reshape", x, ints=dims)
     if not x._contiguous:
-        # A copy in NumPy, or a view with strides; not to be written to.
-        out._owned = False
+        # A copy in NumPy, or a view with strides; neither is to be written to.
+        x._owned = out._owned = False
         return out
     return _view(x, out, True, True)
 
@@ -165,8 +165,7 @@ def broadcast_to(x: Any, shape: Any) -> Traced:
 
 def flip(x: Any, axis: Any = None) -> Traced:
     x = strong(x)
-    axes = range(x.ndim) if axis is None else plain_ints(axis, "axis")
-    chosen = {a % x.ndim if x.ndim else a for a in axes}
+    chosen = _axes(x, axis)
     steps = (-1 if i in chosen else None for i in range(x.ndim))
     flipped: Traced = x[tuple(slice(None, None, step) for step in steps)]
     return flipped
@@ -273,9 +272,8 @@ def asarray(values: Any, dtype: Any = None) -> Traced:
     if isinstance(values, Traced) and (
         dtype is None or values.dtype == dtype_of(dtype)
     ):
-        if values.ndim == 0:
-            return array(values)
-        return values
+        scalar = values.ndim == 0 and not values._zero_d
+        return array(values) if scalar else values
     return array(values, dtype)
 
 

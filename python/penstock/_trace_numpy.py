@@ -138,8 +138,11 @@ def ufunc(name: str, *args: Any) -> Traced:
         refuse(f"{name} of {' and '.join(map(str, loop))} has no native form")
     if loop[0].kind not in "biuf" or loop[0].itemsize > 8:
         refuse(f"{name} of {loop[0]} has no native form")
-    if name in ("fmax", "fmin") and loop[0].kind in "biu":
-        name = {"fmax": "maximum", "fmin": "minimum"}[name]
+    if name in ("fmax", "fmin"):
+        if loop[0].kind in "biu":
+            name = {"fmax": "maximum", "fmin": "minimum"}[name]
+        elif loop[0].itemsize > 2:
+            refuse(f"{name}: which zero NumPy gives depends on its neighbours")
     operands = [fit(a, d) for a, d in zip(operands, loop)]
     if name in _MATH and loop[0].kind == "f":
         if any(x.ndim and not x._contiguous for x in operands):
@@ -214,9 +217,18 @@ def operator(name: str, a: Any, b: Any) -> Any:
     dialect = current().dialect
     if dialect is not None:
         a, b = dialect.operands(name, a, b)
+    elif name == "multiply" and _repeats(a, b):
+        refuse("repeats a list as often as data says")
     if name == "power":
         return _power(a, b)
     return ufunc(name, a, b)
+
+
+def _repeats(a: Any, b: Any) -> bool:
+    """Whether Python repeats a list or tuple instead of computing with it."""
+    if isinstance(a, (list, tuple)):
+        a, b = b, a
+    return isinstance(b, (list, tuple)) and not (a.ndim or a._zero_d)
 
 
 def _power(a: Any, b: Any) -> Any:

@@ -139,6 +139,22 @@ def test_inplace_writes_only_to_what_the_function_made():
 
     assert "views" in refusal(viewed, VECTOR)
 
+    def reshaped(x):
+        y = x.T + 1
+        row = y.reshape(-1)
+        y += 1
+        return row
+
+    assert "views" in refusal(reshaped, ps.TensorSpec((4, 1), ps.float32))
+
+    def same_array(x):
+        y = np.array(x)
+        z = np.asarray(y)
+        z += 1
+        return y
+
+    assert trace(same_array).run(np.int64(3)) == same_array(np.int64(3)) == 4
+
 
 def test_wrap_around_division_and_nan_are_numpys():
     data = np.array([2**31 - 1, -(2**31), 0], np.int32)
@@ -260,6 +276,26 @@ def test_native_says_what_refused_it_and_where():
     assert f"test_trace.py:{line}" in refusal(fn)
 
 
+def test_refusals_without_a_line_of_their_own_name_one():
+    class Model:
+        def __call__(self, x):
+            return x
+
+        def method(self, x):
+            return x
+
+    def raises(x):
+        return {}[1] + x
+
+    for fn, code in (
+        (Model(), Model.__call__.__code__),
+        (Model().method, Model.method.__code__),
+    ):
+        assert f"(test_trace.py:{code.co_firstlineno})" in refusal(fn)
+    line = raises.__code__.co_firstlineno + 1
+    assert f"KeyError: 1 (test_trace.py:{line})" in refusal(raises)
+
+
 @pytest.mark.parametrize(
     ("fn", "why"),
     [
@@ -280,6 +316,10 @@ def test_native_says_what_refused_it_and_where():
         (lambda x: [i for i in range(20_000)], "20000 steps"),
         (lambda x: (yield x), "generator"),
         (lambda x: max(x, 3), "a branch depends on data"),
+        (lambda x: np.array([1, 2] * x), "repeats a list"),
+        (lambda x: np.array(x * (1, 2)), "repeats a list"),
+        (lambda x: np.flip(x, 0), "axis 0 is out of bounds"),
+        (lambda x: np.fmax(x, 0.5), "which zero"),
         (lambda x: COUNTER.__class__, "result of type"),
     ],
 )
