@@ -1,14 +1,24 @@
 """Whether a function keeps to itself, so that it may run in another process.
 
-Only its code is looked at; it is never called. A function that writes a global
-or an outer variable, or that holds something whose identity matters (a list, a
-dict, a file, a lock, an instance), would mean something else over there.
+Only its code is looked at; it is never called. A function that writes a global,
+an outer variable, or an object that it did not make, or that holds something
+whose identity matters (a file, a lock, a generator), would mean something else
+over there. What it only reads goes along: numbers and text, arrays, lists and
+dicts, compiled patterns, objects with methods of this kind.
+
+What reads is recognised, not what writes: a list that is used in a way not known
+here keeps the function where it is.
 """
 
 from __future__ import annotations
 
+import builtins
 import dis
+import functools
+import io
+import sys
 import types
+from collections.abc import Iterator, MutableMapping, MutableSequence, MutableSet
 from typing import Any
 
 import numpy as np
@@ -16,8 +26,35 @@ import numpy as np
 _WRITES_OUTSIDE = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "DELETE_NAME"}
 _WRITES_INTO = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
 _SETS_ATTRIBUTES = {"STORE_ATTR", "DELETE_ATTR"}
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, range)
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+# Modules whose objects never change.
+_IMMUTABLE = {"re", "datetime", "decimal", "fractions", "pathlib", "uuid", "_struct"}
+_ARRAY_WRITERS = frozenset(
+    "fill sort put partition resize setflags itemset setfield byteswap copyto "
+    "place putmask fill_diagonal put_along_axis shuffle".split()
+)
+_READERS = frozenset(
+    "get items keys values index count copy union intersection difference "
+    "symmetric_difference issubset issuperset isdisjoint".split()
+)
+# Instructions that tell something about a container.
+_TELLS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "IS_OP", "CONTAINS_OP",
+          "FORMAT_")  # fmt: skip
+# ... that take what is in it.
+_COPIES = frozenset(
+    "GET_ITER UNPACK_SEQUENCE LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE".split()
+)
+# ... after which a value is not where it was.
+_MOVES = ("STORE_", "POP_", "SWAP", "COPY", "ROT_", "DUP_")
+_READING_BUILTINS = frozenset(
+    "len sum min max any all sorted enumerate zip list tuple set frozenset dict "
+    "reversed str repr bool".split()
+)
+_HEAP_TYPE = 1 << 9  # of type.__flags__: made by a class statement
 _MAX_DEPTH = 8
+_MAX_ITEMS = 10_000  # that are looked into
 
 
 def keeps_to_itself(fn: Any) -> str:
@@ -28,13 +65,14 @@ def keeps_to_itself(fn: Any) -> str:
 def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
     if isinstance(value, (*_CONSTANTS, type, types.ModuleType, np.dtype, np.ufunc)):
         return ""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "penstock" or kind.__module__ in _IMMUTABLE:
+        return ""
     if isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
         owner = getattr(value, "__self__", None)
         if owner is None or isinstance(owner, (types.ModuleType, type)):
             return ""
         return f"{name} is a method of a {type(owner).__name__}"
-    if type(value).__module__.partition(".")[0] == "penstock":
-        return ""
     if id(value) in seen:
         return ""
     if depth > _MAX_DEPTH:
@@ -42,56 +80,164 @@ def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
     seen.add(id(value))
     if isinstance(value, types.FunctionType):
         return _check_function(value, name, seen, depth)
-    if isinstance(value, (tuple, frozenset)):
-        for item in value:
+    if isinstance(value, types.MethodType):
+        return _check_method(value.__func__, value.__self__, name, seen, depth)
+    if isinstance(value, functools.partial):
+        for part in (value.func, *value.args, *value.keywords.values()):
+            # The function may write to its arguments.
+            if _level(part) > 0 or isinstance(part, np.ndarray):
+                return f"{name} is a partial with a {type(part).__name__}"
+            why = _check(part, name, seen, depth + 1)
+            if why:
+                return why
+        return ""
+    if depth == 0 and _is_object(value) and callable(value):
+        return _check_method(kind.__call__, value, name, seen, depth)
+    if isinstance(value, np.ndarray):
+        return ""  # written nowhere, as _check_function has seen
+    if kind in (tuple, frozenset, list, set, dict) or isinstance(value, tuple):
+        for item in _items(value):
             why = _check(item, name, seen, depth + 1)
             if why:
                 return why
         return ""
-    if isinstance(value, np.ndarray):
-        return ""  # written nowhere, as _check_function has seen
+    return _shared(value, name)
+
+
+def _shared(value: Any, name: str) -> str:
     return f"{name} is a {type(value).__name__}, which it may share with others"
 
 
+def _items(container: Any) -> list[Any]:
+    """What a container holds, but for plain values."""
+    if isinstance(container, dict):
+        return _items(container.keys()) + _items(container.values())
+    if set(map(type, container)) <= _PLAIN:
+        return []
+    return [item for item in container if type(item) not in _PLAIN]
+
+
+def _level(value: Any, depth: int = 0) -> int:
+    """How many times one must look into `value` for what cannot be written."""
+    if isinstance(value, (MutableSequence, MutableMapping, MutableSet)):
+        writable = 1
+    elif isinstance(value, (tuple, frozenset)):
+        writable = 0
+    else:
+        return 0
+    if type(value) not in (tuple, frozenset, list, set, dict):
+        return writable
+    items = _items(value)
+    if depth == _MAX_DEPTH or len(items) > _MAX_ITEMS:
+        return _MAX_DEPTH
+    inner = max((_level(item, depth + 1) for item in items), default=0)
+    return inner + 1 if inner > 0 else writable
+
+
+def _is_object(value: Any) -> bool:
+    """Whether all of its classes are the user's, written in Python."""
+    return type(value) is not object and all(
+        _is_python_class(c) for c in type(value).__mro__ if c is not object
+    )
+
+
+def _is_python_class(kind: type) -> bool:
+    if not kind.__flags__ & _HEAP_TYPE or _is_library(kind.__module__):
+        return False
+    return not any(
+        isinstance(v, (types.MethodDescriptorType, types.WrapperDescriptorType))
+        for v in vars(kind).values()
+    )
+
+
+def _is_library(module: str) -> bool:
+    """Whether it came with Python or was installed."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    name = module.partition(".")[0]
+    return name in sys.stdlib_module_names or "-packages/" in file
+
+
+def _check_method(fn: Any, owner: Any, name: str, seen: set[int], depth: int) -> str:
+    if not isinstance(fn, types.FunctionType) or not fn.__code__.co_argcount:
+        return _shared(owner, name)
+    if id(fn) ^ id(owner) in seen:
+        return ""
+    seen.add(id(fn) ^ id(owner))
+    return _check_function(fn, name, seen, depth, owner)
+
+
+_NOBODY = object()
+
+
 def _check_function(
-    fn: types.FunctionType, name: str, seen: set[int], depth: int
+    fn: types.FunctionType,
+    name: str,
+    seen: set[int],
+    depth: int,
+    owner: Any = _NOBODY,
 ) -> str:
-    for value in fn.__defaults__ or ():
-        why = _check(value, f"a default of {name}", seen, depth + 1)
+    code = fn.__code__
+    known = dict(_captured(fn))
+    given = dict(_defaults(fn))
+    shown = {argument: f"{argument} (a default of {name})" for argument in given}
+    for argument, value in given.items():
+        why = _check(value, shown[argument], seen, depth + 1)
         if why:
             return why
-    captured = {}
-    for variable, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
-        try:
-            captured[variable] = cell.cell_contents
-        except ValueError:
-            continue
-    writes_into = _check_code(fn.__code__, set(captured))
-    if isinstance(writes_into, str):
-        return writes_into
-    names = set(captured)
-    for code in _codes(fn.__code__):
-        for instruction in dis.get_instructions(code):
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                names.add(str(instruction.argval))
-    for variable in sorted(names):
-        if variable in captured:
-            value = captured[variable]
-        elif variable in fn.__globals__:
-            value = fn.__globals__[variable]
-        else:
-            continue  # a builtin, or not there yet
-        if isinstance(value, np.ndarray) and writes_into:
-            return f"it may write to the array {variable}"
-        why = _check(value, variable, seen, depth + 1)
-        if why:
-            return why
+        if _level(value) > 0 or isinstance(value, np.ndarray):
+            known[argument] = value
+    if owner is not _NOBODY:
+        known[code.co_varnames[0]] = owner
+    why = _check_writes(code, set(code.co_freevars))
+    if why:
+        return why
+    writes = any(_may_write_arrays(inner, given) for inner in _codes(code))
+    for inner in _codes(code):
+        instructions = [i for i in dis.get_instructions(inner) if i.opname != "CACHE"]
+        for at, instruction in enumerate(instructions):
+            for loaded, above in _loads(instruction):
+                if loaded in known:
+                    value = known[loaded]
+                elif instruction.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+                    continue
+                elif loaded in fn.__globals__:
+                    value = fn.__globals__[loaded]
+                elif loaded in ("print", "input"):
+                    return f"it calls {loaded}"
+                else:
+                    continue  # a builtin, or not there yet
+                use = _Use(instructions, at, above)
+                used, called = use.part(value, shown.get(loaded, loaded))
+                why = use.check(used, called, writes)
+                # Of a module only the user's own functions are looked at.
+                if not why and (
+                    not use.of_module
+                    or isinstance(used, types.FunctionType)
+                    and not _is_library(used.__module__)
+                ):
+                    why = _check(used, called, seen, depth + 1)
+                if why:
+                    return why
     return ""
 
 
-def _check_code(code: types.CodeType, outer: set[str]) -> str | bool:
-    """Why it writes outside itself, or whether it writes into objects at all."""
-    writes_into = False
+def _captured(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for variable, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            yield variable, cell.cell_contents
+        except ValueError:
+            continue
+
+
+def _defaults(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    values = fn.__defaults__ or ()
+    names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
+    yield from zip(names[len(names) - len(values) :], values)
+    yield from (fn.__kwdefaults__ or {}).items()
+
+
+def _check_writes(code: types.CodeType, outer: set[str]) -> str:
+    """Why it writes outside itself, as far as the names alone say."""
     for inner in _codes(code):
         for instruction in dis.get_instructions(inner):
             op = instruction.opname
@@ -101,8 +247,207 @@ def _check_code(code: types.CodeType, outer: set[str]) -> str | bool:
                 return f"it writes the outer variable {instruction.argval}"
             if op in _SETS_ATTRIBUTES:
                 return f"it sets the attribute {instruction.argval} of something"
-            writes_into = writes_into or op in _WRITES_INTO
-    return writes_into
+    return ""
+
+
+def _may_write_arrays(code: types.CodeType, defaults: dict[str, Any]) -> bool:
+    """Whether it writes into objects at all."""
+    if any(isinstance(c, tuple) and "out" in c for c in code.co_consts):
+        return True  # names of arguments
+    aliases = set(defaults)
+    inplace = False
+    last = ""
+    for instruction in dis.get_instructions(code):
+        op, value = instruction.opname, instruction.argval
+        if op in _WRITES_INTO:
+            return True
+        if op in _ATTRIBUTE and value in _ARRAY_WRITERS:
+            return True
+        if op.startswith("STORE_FAST"):
+            stored = value if isinstance(value, str) else value[0]
+            if last in ("LOAD_GLOBAL", "LOAD_DEREF"):
+                aliases.add(stored)
+            elif last == "in place" and stored in aliases:
+                return True
+        inplace = inplace or _is_inplace(instruction)
+        last = "in place" if _is_inplace(instruction) else op
+    return inplace and len(aliases) > len(defaults)
+
+
+def _is_inplace(instruction: dis.Instruction) -> bool:
+    return instruction.opname.startswith("INPLACE_") or (
+        instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")
+    )
+
+
+def _loads(instruction: dis.Instruction) -> list[tuple[str, int]]:
+    """The variables that it loads, and how many values come to lie above each."""
+    op, value = instruction.opname, instruction.argval
+    if op in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+        return [(str(value), 0)]
+    if op == "STORE_FAST_LOAD_FAST":
+        return [(value[1], 0)]
+    if op == "LOAD_FAST_LOAD_FAST":
+        return [(value[0], 1), (value[1], 0)]
+    if op in ("LOAD_FAST", "LOAD_FAST_CHECK"):
+        return [(str(value), 0)]
+    return []
+
+
+def _holds_array(value: Any) -> bool:
+    return any(
+        isinstance(item, np.ndarray) or (_level(item) > 0 and _holds_array(item))
+        for item in _items(value)
+    )
+
+
+class _Use:
+    """What code does with the value that one of its instructions loads."""
+
+    def __init__(
+        self, instructions: list[dis.Instruction], at: int, above: int
+    ) -> None:
+        self._instructions = instructions
+        self._first = self._at = at  # where its expression begins and ends
+        self._above = above  # values that come to lie above it at once
+        self.of_module = False  # or of a class
+
+    def part(self, value: Any, name: str) -> tuple[Any, str]:
+        """What of a module, class or object is used, and its name."""
+        while isinstance(value, (types.ModuleType, type)) or _is_object(value):
+            step = self._instructions[self._at + 1]
+            if self._above or step.opname not in _ATTRIBUTE:
+                break
+            self.of_module = not _is_object(value)
+            name = f"{name}.{step.argval}"
+            value = _attribute(value, str(step.argval))
+            self._at += 1
+        if _is_object(value) and callable(value) and self._is_called():
+            value = types.MethodType(type(value).__call__, value)
+        return value, name
+
+    def check(self, value: Any, name: str, writes: bool) -> str:
+        """What it does beside reading it."""
+        if isinstance(value, io.IOBase):
+            return f"{name} is a file"
+        if _is_object(value):
+            return _shared(value, name)
+        if isinstance(value, np.ndarray):
+            return f"it may write to the array {name}" if writes else ""
+        level = _level(value)
+        if level == 0:
+            return ""
+        if level >= _MAX_DEPTH:
+            return f"{name} is a {type(value).__name__} too large to be looked at"
+        if writes and _holds_array(value):
+            return f"it may write to an array in {name}"
+        if self._only_reads(level):
+            return ""
+        return f"{name} is a {type(value).__name__}, which it may write"
+
+    def _only_reads(self, level: int) -> bool:
+        """Whether a container is only looked into."""
+        while level > 0:
+            user, depth = self._consumer()
+            if user is None:
+                return False
+            op = user.opname
+            if op.startswith(_TELLS):
+                return True
+            if op in ("BINARY_SUBSCR", "BINARY_SLICE"):
+                if depth == 1:
+                    return True  # as an index
+                slices = "SLICE" in op or "SLICE" in self._before().opname
+                if slices and level == 1:
+                    return True
+                level -= not slices
+                continue
+            if level > 1:
+                return False  # what is in there may be written
+            if op in _ATTRIBUTE:
+                return user.argval in _READERS
+            if op in _COPIES:
+                return True
+            if op.startswith("BINARY_"):
+                return not _is_inplace(user) or depth == 1
+            return op.startswith(("CALL", "PRECALL")) and self._is_read_by(user, depth)
+        return True
+
+    def _consumer(self) -> tuple[dis.Instruction | None, int]:
+        """The instruction that takes the value from the stack, if that can be told.
+
+        And how deep the value lies then. What it leaves there is the value for the
+        next search.
+        """
+        depth = 1 + self._above
+        for at in range(self._at + 1, len(self._instructions)):
+            instruction = self._instructions[at]
+            op = instruction.opname
+            if instruction.is_jump_target:
+                break
+            effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+            takes = 1 if op in _ATTRIBUTE else max(0, 1 - effect)
+            if takes >= depth:
+                self._at, self._above = at, 0
+                return instruction, depth
+            if "JUMP" in op or op.startswith(_MOVES):
+                break
+            depth += effect
+        return None, 0
+
+    def _before(self) -> dis.Instruction:
+        return self._instructions[self._at - 1]
+
+    def _is_called(self) -> bool:
+        user, depth = _Use(self._instructions, self._at, self._above)._consumer()
+        return (
+            user is not None
+            and user.opname.startswith(("CALL", "PRECALL"))
+            and depth > (user.arg or 0)
+        )
+
+    def _is_read_by(self, call: dis.Instruction, depth: int) -> bool:
+        """Whether it is the first argument of a function that only reads."""
+        before = self._instructions[: self._first]
+        while before and before[-1].opname in ("PUSH_NULL", "NOP"):
+            before.pop()
+        names = call.opname in ("CALL_KW", "CALL_FUNCTION_KW")
+        if not before or depth != (call.arg or 0) + names:
+            return False
+        callee = before[-1]
+        if callee.opname == "LOAD_GLOBAL":
+            name = str(callee.argval)
+            return name in _READING_BUILTINS and hasattr(builtins, name)
+        # No function of NumPy itself writes into a list.
+        return (
+            callee.opname in _ATTRIBUTE
+            and len(before) > 1
+            and before[-2].opname == "LOAD_GLOBAL"
+            and before[-2].argval in ("np", "numpy")
+        )
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute, found without running code of the owner."""
+    if not _is_object(owner) or isinstance(owner, (types.ModuleType, type)):
+        return getattr(owner, name, None)
+    state = getattr(owner, "__dict__", {})
+    if name in state:
+        return state[name]
+    for base in type(owner).__mro__:
+        if name not in base.__dict__:
+            continue
+        found = base.__dict__[name]
+        if isinstance(found, property):
+            found = found.fget
+        if isinstance(found, types.FunctionType):
+            return types.MethodType(found, owner)
+        if isinstance(found, (staticmethod, classmethod)):
+            return found.__func__
+        if isinstance(found, types.MemberDescriptorType):
+            return found.__get__(owner)
+        return found
+    return owner  # who knows
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:

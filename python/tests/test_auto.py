@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import random
+import re
+import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -13,13 +18,35 @@ from penstock._purity import keeps_to_itself
 import penstock as ps
 
 TABLE = [1, 2, 3]
+VOCABULARY = {"a": 1, "b": 2}
+ROWS = [[1, 2], [3]]
 SIZES = (1, 2)
 WEIGHTS = np.arange(3)
+WORD = re.compile(r"\w+")
 counter = 0
 
 
 def helper(x):
     return x + SIZES[0]
+
+
+class Lookup:
+    def __init__(self):
+        self.vocabulary = {"a": 1}
+        self.seen = []
+
+    def __call__(self, x):
+        return self.find(x) + 1
+
+    def find(self, x):
+        return self.vocabulary.get(x, 0)
+
+    def remembers(self, x):
+        self.seen.append(x)
+        return x
+
+
+lookup = Lookup()
 
 
 def test_functions_that_keep_to_themselves():
@@ -30,7 +57,12 @@ def test_functions_that_keep_to_themselves():
         lambda x: np.sin(x) + WEIGHTS[0],
         lambda x: sum(i for i in range(int(x))),
         lambda x: os.path.join("a", str(x)),
+        lambda x: os.environ.get("HOME"),
         lambda x: ps.random.generator().random(),
+        functools.partial(helper),
+        lookup,
+        lookup.find,
+        lambda x: lookup(x) + lookup.find(x),
         len,
         np.square,
         int,
@@ -38,9 +70,49 @@ def test_functions_that_keep_to_themselves():
         assert keeps_to_itself(fn) == "", fn
 
 
+def test_lists_and_dicts_that_are_only_read_go_along():
+    def looks_up(x):
+        total = 0
+        for i in range(10):
+            total += TABLE[(i * 7) % len(TABLE)] + ROWS[0][i % 2]
+        return total
+
+    def counts_words(text):
+        counts = {}
+        for word in WORD.findall(text):
+            counts[word] = counts.get(word, 0) + VOCABULARY[word]
+        return len(counts)
+
+    def collects(x):
+        out = []
+        for value in TABLE:
+            out.append(value + x)
+        return out
+
+    for fn in (
+        looks_up,
+        counts_words,
+        collects,
+        lambda x: TABLE[x],
+        lambda x: VOCABULARY[x] if x in VOCABULARY else 0,
+        lambda text: [VOCABULARY.get(w, 0) for w in text.split()],
+        lambda x: sum(TABLE) + max(TABLE) + len(VOCABULARY),
+        lambda x: [*TABLE, x] + TABLE[1:],
+        lambda x: np.array(TABLE)[x],
+        lambda x, table=TABLE: table[x],
+    ):
+        assert keeps_to_itself(fn) == "", fn
+
+
+def appends(into):
+    into.append(1)
+
+
 def test_functions_that_do_not_say_why():
     seen: list[int] = []
     lock = threading.Lock()
+    module = types.ModuleType("module")
+    module.log = []
     total = 0
 
     def writes_outer(x):
@@ -54,24 +126,61 @@ def test_functions_that_do_not_say_why():
     def writes_array(x):
         WEIGHTS[0] = x
 
+    def writes_alias(x):
+        table = TABLE
+        table.append(x)
+
+    def extends_alias(x):
+        table = TABLE
+        table += [x]
+
+    def adds_to_default(x, total=np.zeros(1)):  # noqa: B008
+        total += x
+
+    def writes_default(x, seen=np.zeros(9)):  # noqa: B008
+        seen[x] = 1
+
+    def writes_rows(x):
+        for row in ROWS:
+            row.append(x)
+
     def sets_attribute(x):
         helper.calls = x
 
-    class Callable:
+    class Counter:
+        def __init__(self):
+            self.calls = 0
+
         def __call__(self, x):
-            return x
+            self.calls += 1
 
     for fn, why in (
         (lambda x: seen.append(x), "seen is a list"),
-        (lambda x: TABLE[x], "TABLE is a list"),
+        (lambda x: VOCABULARY.setdefault(x, 1), "VOCABULARY is a dict"),
+        (lambda x: ROWS[0].append(x), "ROWS is a list"),
+        (lambda x: (TABLE if x else []).append(x), "TABLE is a list"),
+        (lambda x: appends(TABLE), "TABLE is a list"),
+        (lambda x: random.shuffle(TABLE), "TABLE is a list"),
+        (lambda x: module.log.append(x), "module.log is a list"),
+        (lambda x: lookup.remembers(x), "self.seen is a list"),
         (lambda x: lock.locked(), "lock is a lock"),
+        (lambda x: print(x), "calls print"),
+        (lambda x: sys.stdout.write("x"), "sys.stdout is a file"),
+        (lambda x: np.add(x, 1, out=WEIGHTS), "array WEIGHTS"),
+        (lambda x: WEIGHTS.fill(x), "array WEIGHTS"),
         (writes_outer, "outer variable total"),
         (writes_global, "global counter"),
         (writes_array, "array WEIGHTS"),
+        (writes_alias, "TABLE is a list"),
+        (extends_alias, "TABLE is a list"),
+        (writes_rows, "ROWS is a list"),
+        (adds_to_default, "array total (a default of"),
+        (writes_default, "array seen (a default of"),
         (sets_attribute, "attribute calls"),
         (lambda x: writes_global(x), "global counter"),
         (lambda x, into=[]: into, "a default of"),
-        (Callable(), "is a Callable"),
+        (Counter(), "attribute calls"),
+        (functools.partial(appends, TABLE), "with a list"),
         (seen.append, "method of a list"),
     ):
         assert why in keeps_to_itself(fn), (why, keeps_to_itself(fn))
