@@ -315,6 +315,11 @@ class ProcessFunction final : public Function {
   /// The exception that the function raised over there.
   void raised(const Block& in, CallContext& context, std::int64_t row,
               const std::string& failure, Results& results) const {
+    if (failure.front() == kStatusFailure) {
+      fail(in, context, row, absl::InvalidArgumentError(failure.substr(1)),
+           results);
+      return;
+    }
     Gil gil;
     if (!gil.ok()) {
       fail(in, context, row, absl::CancelledError("the interpreter exits"),

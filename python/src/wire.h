@@ -16,6 +16,9 @@
 
 namespace penstock::python {
 
+/// A failure that begins so is a message about a result; no pickle does.
+constexpr char kStatusFailure = '\0';
+
 /// A result: an element, or the bytes of a pickled exception.
 struct WireRow {
   Element element;

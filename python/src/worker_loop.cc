@@ -99,11 +99,9 @@ class Server {
             static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
   }
 
-  /// The message of a status as a failure.
-  std::string failure(const Status& status) const {
-    PyErr_SetString(python_type("InvalidArgumentError"),
-                    std::string(status.message()).c_str());
-    return failure();
+  /// The message of a status as a failure: no exception of the function's.
+  static std::string failure(const Status& status) {
+    return std::string(1, kStatusFailure) + std::string(status.message());
   }
 
   bool call(const Message& message) {

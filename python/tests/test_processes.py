@@ -135,6 +135,17 @@ def test_what_does_not_pickle_is_named_when_the_graph_is_built():
         process(ps.Dataset.range(3), fn)
 
 
+def test_results_that_are_no_elements_name_stage_and_element():
+    for fn, why in (
+        (lambda x: 1j, "complex128 is not supported"),
+        (lambda x: {1: x}, "keys of a dict must be str"),
+    ):
+        with pytest.raises(
+            ps.InvalidArgumentError, match=f"^map#1: element 0: .*{why}"
+        ):
+            process(ps.Dataset.range(2), fn).to_list()
+
+
 def test_random_values_are_those_of_threads():
     def draw(x):
         return ps.random.generator().random()
