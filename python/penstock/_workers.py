@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import pickle
 import sys
+import types
+from collections.abc import Iterator
 from typing import Any
 
 from penstock import _penstock
@@ -40,34 +44,62 @@ def pickle_function(op: str, fn: Any) -> bytes:
         ) from error
 
 
-def find_unpicklable(fn: Any) -> str:
-    """ "lock (a _thread.lock)": the first captured value that does not pickle."""
+def find_unpicklable(value: Any, name: str = "", depth: int = 0) -> str:
+    """ "lock (a _thread.lock)": the innermost value of `value` that does not pickle."""
     import cloudpickle
 
-    candidates: list[tuple[str, Any]] = []
-    fn = getattr(fn, "__penstock_function__", fn)
-    code = getattr(fn, "__code__", None)
-    if code is not None:
-        for name, cell in zip(code.co_freevars, fn.__closure__ or ()):
-            try:
-                candidates.append((name, cell.cell_contents))
-            except ValueError:
-                continue
-        for name in code.co_names:
-            if name in fn.__globals__:
-                candidates.append((name, fn.__globals__[name]))
-    owner = getattr(fn, "__self__", None)
-    if owner is not None:
-        candidates.append(("self", owner))
-    for name, value in vars(fn).items() if hasattr(fn, "__dict__") else ():
-        candidates.append((name, value))
-    for name, value in candidates:
+    for part_name, part in _parts(value, name) if depth < 8 else ():
         try:
-            cloudpickle.dumps(value)
+            cloudpickle.dumps(part)
         except Exception:
-            kind = type(value)
-            return f"{name} (a {kind.__module__}.{kind.__qualname__})"
+            kind = type(part)
+            return (
+                find_unpicklable(part, part_name, depth + 1)
+                or f"{part_name} (a {kind.__module__}.{kind.__qualname__})"
+            )
     return ""
+
+
+def _parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """What pickling `value` would take along, by name."""
+    value = getattr(value, "__penstock_function__", value)
+    if isinstance(value, types.FunctionType):
+        yield from _captured(value)
+        return
+    if isinstance(value, types.MethodType):
+        yield "self", value.__self__
+    elif isinstance(value, functools.partial):
+        yield name, value.func
+        yield from ((f"{name}[{i}]", item) for i, item in enumerate(value.args))
+        yield from value.keywords.items()
+    elif isinstance(value, dict):
+        yield from ((f"{name}[{key!r}]", item) for key, item in value.items())
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        yield from ((f"{name}[{i}]", item) for i, item in enumerate(value))
+    state = getattr(value, "__dict__", None)
+    if isinstance(state, dict) and not isinstance(value, type):
+        dot = f"{name}." if name else ""
+        yield from ((f"{dot}{key}", item) for key, item in state.items())
+
+
+def _captured(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    code = fn.__code__
+    for variable, cell in zip(code.co_freevars, fn.__closure__ or ()):
+        try:
+            yield variable, cell.cell_contents
+        except ValueError:
+            continue
+    defaults = fn.__defaults__ or ()
+    arguments = code.co_varnames[: code.co_argcount]
+    yield from zip(arguments[len(arguments) - len(defaults) :], defaults)
+    yield from (fn.__kwdefaults__ or {}).items()
+    codes = [code]
+    for inner in codes:
+        codes.extend(c for c in inner.co_consts if isinstance(c, types.CodeType))
+        for variable in inner.co_names:
+            # A function that names itself is no reason.
+            if fn.__globals__.get(variable, fn) is not fn:
+                yield variable, fn.__globals__[variable]
 
 
 class RemoteTraceback(Exception):

@@ -92,6 +92,12 @@ def test_forced_processes_name_what_does_not_pickle():
 
     with pytest.raises(ps.InvalidArgumentError, match=r"lock \(a _thread.lock\)"):
         R.map(locked, executor="process")
+    with pytest.raises(ps.InvalidArgumentError, match=r": lock \(a _thread.lock\)"):
+        R.map(lambda x: locked(x) + 1, executor="process")
+    with pytest.raises(
+        ps.InvalidArgumentError, match=r"held\['locks'\]\[0\] \(a _thread.lock\)"
+    ):
+        R.map(lambda x, held={"locks": [lock]}: x, executor="process")  # noqa: B006
     from penstock._workers import pickle_function
     from penstock.tf._functions import Call
 
