@@ -107,6 +107,20 @@ class Stats:
         return "\n".join(lines)
 
 
+def _prepare_workers(dataset: Dataset) -> None:
+    """Those that functions have, or may get while they run."""
+    timeout = 0.0
+    for options in dataset._options:
+        timeout = options.worker_timeout or timeout
+    for fn in dataset._functions.values():
+        if hasattr(fn.handle, "set_timeout"):
+            fn.handle.set_timeout(timeout)
+        if fn.executor == "process":
+            from penstock import _workers
+
+            _workers.configure()
+
+
 class Iterator(_penstock.Iterator):
     """A running pipeline: what ``iter(ds)`` gives.
 
@@ -123,11 +137,7 @@ class Iterator(_penstock.Iterator):
 
     def __init__(self, dataset: Dataset, state: Any = None) -> None:
         baseline = [fn.handle.counters() for fn in dataset._functions.values()]
-        for options in dataset._options:
-            if options.worker_timeout is not None:
-                for fn in dataset._functions.values():
-                    if fn.executor == "process":
-                        fn.handle.set_timeout(options.worker_timeout)
+        _prepare_workers(dataset)
         super().__init__(dataset._native, state_bytes(state))
         self._dataset = dataset
         self._baseline = baseline

@@ -23,11 +23,29 @@ _PROGRAM = (
     "from penstock._worker import main; main(*map(int, sys.argv[2:]))"
 )
 
+# Working directory, environment and path that workers are started with.
+_surroundings: Any = None
+
 
 def configure() -> None:
-    """Tells the engine how to start a worker: this interpreter, our paths."""
-    path = chr(0x1E).join(sys.path)
-    _penstock.set_worker_program([sys.executable, "-c", _PROGRAM, path])
+    """Tells the engine how to start a worker: this interpreter, our paths.
+
+    Workers that were started in another directory or environment are used no
+    more.
+    """
+    global _surroundings
+    path = chr(0x1E).join(p for p in sys.path if isinstance(p, str))
+    surroundings = (_directory(), dict(os.environ), path)
+    if surroundings != _surroundings:
+        _surroundings = surroundings
+        _penstock.set_worker_program([sys.executable, "-c", _PROGRAM, path])
+
+
+def _directory() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None  # it was removed
 
 
 def pickle_function(op: str, fn: Any) -> bytes:

@@ -134,8 +134,10 @@ void bind_functions(nb::module_& m) {
       },
       nb::arg("fn"), nb::arg("prepare"), nb::arg("kind"),
       nb::arg("spec").none(), nb::arg("identity"), nb::arg("workers"));
+  // Workers that run another program are used no more.
   m.def("set_worker_program", [](std::vector<std::string> argv) {
     set_worker_program({std::move(argv)});
+    WorkerPool::instance().renew();
   });
   m.def("set_sampling", &set_sampling, nb::arg("on"));
   m.def("watch_gil", &watch_gil, nb::arg("on"), nb::arg("consumer"));

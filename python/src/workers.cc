@@ -219,20 +219,24 @@ struct WorkerPool::State {
   Status failure;  // of the last start
   bool down = false;
   std::shared_ptr<WorkerTransport> transport = WorkerTransport::processes();
+  int generation = 0;  // renewed so many times
 
   void launch() {
     for (;;) {
       std::shared_ptr<WorkerTransport> from;
+      int born = 0;
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [this] { return wanted > 0; });
         --wanted;
         from = transport;
+        born = generation;
       }
       auto link = from->start();
       std::lock_guard lock(mutex);
-      if (link.ok() && !down) {
+      if (link.ok() && !down && born == generation) {
         idle.push_back(std::make_unique<Worker>(*std::move(link)));
+        idle.back()->generation = born;
       } else {
         --total;
         failure = link.status();
@@ -291,8 +295,9 @@ StatusOr<std::unique_ptr<Worker>> WorkerPool::acquire(
 void WorkerPool::give_back(std::unique_ptr<Worker> worker) {
   State& s = *state_;
   std::lock_guard lock(s.mutex);
-  if (s.down) {
+  if (s.down || worker->generation != s.generation) {
     --s.total;
+    s.changed.notify_all();
     return;
   }
   s.idle.push_front(std::move(worker));  // warm caches first
@@ -313,14 +318,11 @@ void WorkerPool::warm(int count) {
 }
 
 void WorkerPool::set_transport(std::shared_ptr<WorkerTransport> transport) {
-  State& s = *state_;
-  std::deque<std::unique_ptr<Worker>> idle;
   {
-    std::lock_guard lock(s.mutex);
-    s.transport = std::move(transport);
-    idle.swap(s.idle);
-    s.total -= static_cast<int>(idle.size());
+    std::lock_guard lock(state_->mutex);
+    state_->transport = std::move(transport);
   }
+  renew();
 }
 
 int WorkerPool::size() const {
@@ -332,6 +334,18 @@ bool WorkerPool::ready() const {
   std::lock_guard lock(state_->mutex);
   return std::any_of(state_->idle.begin(), state_->idle.end(),
                      [](const auto& worker) { return worker->has_sent(); });
+}
+
+void WorkerPool::renew() {
+  State& s = *state_;
+  std::deque<std::unique_ptr<Worker>> idle;
+  {
+    std::lock_guard lock(s.mutex);
+    ++s.generation;
+    idle.swap(s.idle);
+    s.total -= static_cast<int>(idle.size());
+    s.changed.notify_all();
+  }
 }
 
 void WorkerPool::shutdown() {

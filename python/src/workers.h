@@ -101,6 +101,8 @@ class Worker {
     return functions_.contains(function);
   }
   void learned(std::uint32_t function) { functions_.insert(function); }
+  /// Of the pool, when it was started.
+  int generation = 0;
 
  private:
   std::unique_ptr<WorkerLink> link_;
@@ -126,6 +128,8 @@ class WorkerPool {
   int size() const;
   /// A worker has started and is idle.
   bool ready() const;
+  /// Later calls get workers that are started from now on.
+  void renew();
   /// Ends all idle workers; others end with their call.
   void shutdown();
 

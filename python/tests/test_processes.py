@@ -293,6 +293,25 @@ def test_workers_see_directory_environment_and_path(run_program, tmp_path):
     assert "b'set'" in done.stdout
 
 
+def test_workers_follow_directory_environment_and_path(tmp_path, monkeypatch):
+    def fn(x):
+        import surroundings_of_a_test
+
+        return os.getcwd(), os.environ["PENSTOCK_TEST"], surroundings_of_a_test.NAME
+
+    ds = process(ps.Dataset.range(3), fn)
+    for name in ("one", "two"):
+        where = tmp_path / name
+        where.mkdir()
+        (where / "surroundings_of_a_test.py").write_text(f"NAME = {name!r}")
+        with monkeypatch.context() as patch:
+            patch.chdir(where)
+            patch.setenv("PENSTOCK_TEST", name)
+            patch.syspath_prepend(where)
+            expected = (str(where).encode(), name.encode(), name.encode())
+            assert ds.to_list() == [expected] * 3
+
+
 def test_shared_memory_is_used_again_after_a_burst():
     """Pages beyond what is kept idle go back to the system, once: later results
     of the same size are written where pages are."""
