@@ -103,7 +103,7 @@ class AutoFunction final : public Function {
     running_.fetch_sub(1);
     long_blocks_.store(wall > kLongBlockNs, std::memory_order_relaxed);
     if (sample && shared &&
-        judge(in.size(), wall,
+        judge(out.size(), wall,
               {after.used - before.used, after.delayed - before.delayed})) {
       start();
     }

@@ -15,6 +15,8 @@ namespace {
 
 // A crossing costs some 50 us: two wake-ups and the copies of small rows.
 constexpr double kBlockNs = 3e6;
+// A block that takes this long has rows far dearer than those before.
+constexpr std::int64_t kOverdueNs = 12'000'000;
 constexpr std::size_t kSlackBytes = 64 << 10;
 
 class ProcessFunction final : public Function {
@@ -50,9 +52,10 @@ class ProcessFunction final : public Function {
         rows.push_back(row);
       }
     }
-    run(in, context, std::move(rows), results);
+    results.resize(static_cast<std::size_t>(
+        run(in, context, std::move(rows), results)));
     BlockBuilder builder;
-    builder.reserve(in.size());
+    builder.reserve(static_cast<std::int64_t>(results.size()));
     for (RowResult& result : results) {
       if (result.error) {
         builder.add_error(std::move(result.error));
@@ -89,23 +92,25 @@ class ProcessFunction final : public Function {
         context.error(status, in.origins().at(row));
   }
 
-  /// Computes `rows`. A worker's death costs one more try of all of them; from
-  /// the second on, the row it died at.
-  void run(const Block& in, CallContext& context,
-           std::vector<std::int64_t> rows, Results& results) const {
+  /// Computes `rows`; gives the first row of `in` that was left to others. A
+  /// worker's death costs one more try of all of them; from the second on, the
+  /// row it died at.
+  std::int64_t run(const Block& in, CallContext& context,
+                   std::vector<std::int64_t> rows, Results& results) const {
     bool again = true;
     while (!rows.empty()) {
       Outcome outcome = attempt(in, context, rows, results);
-      if (rows.empty()) return;  // none of them could cross
+      if (rows.empty()) break;  // none of them could cross
       switch (outcome.kind) {
-        case Outcome::Kind::kDone:
-          take(in, context, rows, outcome, results);
-          return;
+        case Outcome::Kind::kDone: {
+          const std::size_t done = take(in, context, rows, outcome, results);
+          return done < rows.size() ? rows[done] : in.size();
+        }
         case Outcome::Kind::kFailed:
           for (const std::int64_t row : rows) {
             fail(in, context, row, outcome.status, results);
           }
-          return;
+          return in.size();
         case Outcome::Kind::kDied:
           if (again) {
             again = false;
@@ -122,12 +127,13 @@ class ProcessFunction final : public Function {
         for (const std::int64_t row : rows) {
           fail(in, context, row, status, results);
         }
-        return;
+        return in.size();
       }
       fail(in, context, rows[static_cast<std::size_t>(outcome.row)], status,
            results);
       rows.erase(rows.begin() + outcome.row);
     }
+    return in.size();
   }
 
   Outcome attempt(const Block& in, CallContext& context,
@@ -179,6 +185,7 @@ class ProcessFunction final : public Function {
     call.length = writer.size();
     call.out = (*arena)->offset_of(**output);
     call.capacity = (*output)->size();
+    call.patience_ns = context.overdue_flag != nullptr ? kOverdueNs : 0;
     call.lines = sampling() ? 1 : 0;
     Ref<Buffer> code;  // stays until the worker has read it
     bool alive = introduce(**worker, **arena, code) && (*worker)->send(call);
@@ -208,8 +215,6 @@ class ProcessFunction final : public Function {
       outcome.memory = *std::move(output);
       outcome.length =
           std::min<std::size_t>(reply.length, outcome.memory->size());
-      counters_->calls.fetch_add(static_cast<std::int64_t>(rows.size()),
-                                 std::memory_order_relaxed);
       counters_->work_ns.fetch_add(reply.work_ns, std::memory_order_relaxed);
       counters_->worker_cpu_ns.fetch_add(reply.cpu_ns,
                                          std::memory_order_relaxed);
@@ -267,28 +272,34 @@ class ProcessFunction final : public Function {
     return end;
   }
 
-  void take(const Block& in, CallContext& context,
-            const std::vector<std::int64_t>& rows, const Outcome& outcome,
-            Results& results) const {
+  /// Gives the number of `rows` that were computed: all, unless the worker
+  /// might leave some.
+  std::size_t take(const Block& in, CallContext& context,
+                   const std::vector<std::int64_t>& rows,
+                   const Outcome& outcome, Results& results) const {
     auto read = read_wire({outcome.memory->data(), outcome.length},
                           outcome.memory, nullptr);
-    if (read.ok() && read->size() != rows.size()) {
+    const std::size_t least = context.overdue_flag != nullptr ? 1 : rows.size();
+    if (read.ok() && (read->size() < least || read->size() > rows.size())) {
       read = absl::DataLossError("a worker process lost results");
     }
     if (!read.ok()) {
       for (const std::int64_t row : rows) {
         fail(in, context, row, read.status(), results);
       }
-      return;
+      return rows.size();
     }
+    const std::size_t done = read->size();
+    counters_->calls.fetch_add(static_cast<std::int64_t>(done),
+                               std::memory_order_relaxed);
     const double bytes =
-        static_cast<double>(outcome.length) / static_cast<double>(rows.size());
+        static_cast<double>(outcome.length) / static_cast<double>(done);
     const double known = bytes_per_row_.load(std::memory_order_relaxed);
     bytes_per_row_.store(std::max(bytes, 0.9 * known),
                          std::memory_order_relaxed);
     const auto arena = Arena::instance();
     const bool copy = arena.ok() && (*arena)->crowded();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t i = 0; i < done; ++i) {
       WireRow& row = (*read)[i];
       if (!row.failure.empty()) {
         raised(in, context, rows[i], row.failure, results);
@@ -303,6 +314,7 @@ class ProcessFunction final : public Function {
       results[static_cast<std::size_t>(rows[i])].element =
           std::move(row.element);
     }
+    return done;
   }
 
   static Status copy_out(Element& element) {

@@ -107,6 +107,11 @@ class Server {
   bool call(const Message& message) {
     const Clock& clock = Clock::real();
     const std::int64_t cpu_start = clock.thread_cpu();
+    const std::int64_t started = clock.now();
+    const auto impatient = [&] {
+      return message.patience_ns > 0 &&
+             clock.now() - started > message.patience_ns;
+    };
     work_ns_ = 0;
     if (message.lines != 0) watch(functions_[message.function]);
     WireWriter writer;
@@ -118,6 +123,7 @@ class Server {
                             Ref<Buffer>(), &keys);
       const Loaded& loaded = functions_[message.function];
       for (std::size_t i = 0; rows.ok() && i < rows->size(); ++i) {
+        if (i > 0 && impatient()) break;
         progress_->store(static_cast<std::int64_t>(i),
                          std::memory_order_relaxed);
         if (loaded.function == nullptr) {

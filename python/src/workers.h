@@ -39,6 +39,9 @@ struct Message {
   std::uint64_t out = 0;
   std::uint64_t capacity = 0;
   std::uint64_t result = 0;  // python::Result, for kFunction
+  // kCall: time after which the worker leaves the rows that follow the one at
+  // hand to others; 0: it does not.
+  std::int64_t patience_ns = 0;
   // kCall: 1 when hot lines are wanted. kDone: bytes behind the results that
   // tell of them (HotLines).
   std::uint64_t lines = 0;

@@ -207,6 +207,28 @@ def test_a_hung_call_is_ended():
     assert ints(it) == [3, 4]
 
 
+def test_a_time_limit_is_that_of_the_iterator():
+    ds = process(ps.Dataset.range(1), lambda x: time.sleep(0.6) or x)
+    limited = ds.with_options(ps.Options(worker_timeout=0.2))
+    with pytest.raises(ps.WorkerError, match="worker_timeout"):
+        limited.to_list()
+    assert ints(ds) == [0]
+
+
+def test_the_rest_of_a_block_that_takes_too_long_goes_to_other_workers():
+    def fn(x):
+        if 3000 <= x < 3012:
+            time.sleep(0.1)
+        return x, os.getpid()
+
+    ds = process(ps.Dataset.range(5000), fn, num_parallel_calls=2)
+    pairs = ds.to_list()
+    assert [int(x) for x, _ in pairs] == list(range(5000))
+    assert len({int(pid) for _, pid in pairs[3000:3012]}) == 2
+    calls = iter(ds)
+    assert sum(1 for _ in calls) == calls.stats().python[0].calls == 5000
+
+
 def test_closing_ends_running_calls_at_once():
     it = iter(process(ps.Dataset.range(5), lambda x: time.sleep(1000)))
     time.sleep(0.5)
