@@ -200,10 +200,14 @@ class Dataset(Sources, FileSources, Transforms):
         first = _penstock.spec_of(state)
         with Iterator(self) as it:
             for i, element in enumerate(it):
-                if type(element) is tuple:
-                    state = _penstock.normalize(fn(state, *element))
-                else:
-                    state = _penstock.normalize(fn(state, element))
+                arguments = element if type(element) is tuple else (element,)
+                try:
+                    made = fn(state, *arguments)
+                except Exception as error:
+                    if hasattr(error, "add_note"):
+                        error.add_note(f"penstock: in reduce, element {i}")
+                    raise
+                state = _penstock.normalize(made)
                 spec = _penstock.spec_of(state)
                 if spec != first and not _same_types(first, spec):
                     raise InvalidArgumentError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import sys
 import threading
 import time
 import traceback
@@ -83,6 +84,13 @@ def test_an_exception_keeps_type_traceback_and_gets_a_note():
     (note,) = info.value.__notes__
     assert note == "penstock: in map#1:check, element 3, executor thread"
     assert ints(it) == [4, 5]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions without notes")
+def test_an_exception_of_a_reduction_names_the_element():
+    with pytest.raises(ZeroDivisionError) as caught:
+        ps.Dataset.range(5).reduce(0, lambda total, x: 6 // (3 - int(x)))
+    assert caught.value.__notes__ == ["penstock: in reduce, element 3"]
 
 
 def test_stop_iteration_in_a_function_does_not_end_the_loop():

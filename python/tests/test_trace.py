@@ -292,6 +292,12 @@ def test_refusals_without_a_line_of_their_own_name_one():
         (Model().method, Model.method.__code__),
     ):
         assert f"(test_trace.py:{code.co_firstlineno})" in refusal(fn)
+    with pytest.raises(ps.InvalidArgumentError, match=r"declared.*test_trace.py:\d+"):
+        ps.Dataset.range(3).map(
+            lambda x: x,
+            executor="native",
+            output_signature=ps.TensorSpec((), ps.float32),
+        )
     line = raises.__code__.co_firstlineno + 1
     assert f"KeyError: 1 (test_trace.py:{line})" in refusal(raises)
 
