@@ -256,7 +256,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     x = convert_to_tensor(input)
     if isinstance(x, Traced):
         return apply("repeat", x, int(known(repeats)), axis=axes(axis))
-    return wrap(np.repeat(np.asarray(x), np.asarray(repeats), axes(axis)))
+    values = np.array(bytes(x), object) if isinstance(x, bytes) else np.asarray(x)
+    return wrap(np.repeat(values, np.asarray(repeats), axes(axis)))
 
 
 @traceable
@@ -301,8 +302,8 @@ def pad(
         array = np.asarray(x)
         if kind == "CONSTANT":
             fill: Any = numpy_of(constant_values)
-            if array.dtype == object and fill == 0:
-                fill = b""
+            if array.dtype == object:
+                fill = convert_to_tensor(constant_values or b"").numpy()
             return wrap(np.pad(array, widths, constant_values=fill))
         return wrap(np.pad(array, widths, mode=kind.lower()))  # type: ignore[call-overload]
     for axis, (before, behind) in enumerate(widths):

@@ -81,6 +81,12 @@ class Tensor(np.ndarray):
             raise TypeError("Cannot iterate over a scalar tensor.")
         return (self[i] for i in range(len(self)))
 
+    def __add__(self, other: Any) -> Any:
+        return np.ndarray.__add__(self, _as_bytes(other))
+
+    def __radd__(self, other: Any) -> Any:
+        return np.ndarray.__radd__(self, _as_bytes(other))
+
     def __truediv__(self, other: Any) -> Any:
         if self.dtype in _SMALL and not isinstance(other, Traced):
             return np.ndarray.__truediv__(self.astype(np.float32), _as_float32(other))
@@ -91,15 +97,32 @@ class Tensor(np.ndarray):
             return np.ndarray.__rtruediv__(self.astype(np.float32), _as_float32(other))
         return np.ndarray.__rtruediv__(self, other)
 
+    # ``x -= 1`` gives a new tensor: others may hold this one.
+    __iadd__ = __add__
+    __isub__ = np.ndarray.__sub__
+    __imul__ = np.ndarray.__mul__
+    __itruediv__ = __truediv__
+    __ifloordiv__ = np.ndarray.__floordiv__
+    __imod__ = np.ndarray.__mod__
+    __ipow__ = np.ndarray.__pow__
+    __imatmul__ = np.ndarray.__matmul__
+    __iand__ = np.ndarray.__and__
+    __ior__ = np.ndarray.__or__
+    __ixor__ = np.ndarray.__xor__
+
     def __eq__(self, other: object) -> Any:
-        if self.dtype == object and isinstance(other, str):
-            other = other.encode()
-        return np.ndarray.__eq__(self, other)
+        return np.ndarray.__eq__(self, self._comparable(other))
 
     def __ne__(self, other: object) -> Any:
-        if self.dtype == object and isinstance(other, str):
-            other = other.encode()
-        return np.ndarray.__ne__(self, other)
+        return np.ndarray.__ne__(self, self._comparable(other))
+
+    def _comparable(self, other: Any) -> Any:
+        """`other` with text as bytes, where these are strings."""
+        if self.dtype != object:
+            return other
+        if isinstance(other, list) or getattr(other, "dtype", None) is not None:
+            return _string_array(other) if np.ndim(other) else other
+        return _as_bytes(other)
 
     __hash__ = None
 
@@ -192,8 +215,8 @@ class Bytes(bytes):
 
     >>> import penstock.tf as tf
     >>> word = tf.constant("penstock")
-    >>> word, word.numpy(), word == "penstock"
-    (<tf.Tensor: shape=(), dtype=string, numpy=b'penstock'>, b'penstock', True)
+    >>> word, word.numpy(), (word == "penstock").numpy()
+    (<tf.Tensor: shape=(), dtype=string, numpy=b'penstock'>, b'penstock', np.True_)
     """
 
     __slots__ = ()
@@ -220,18 +243,25 @@ class Bytes(bytes):
     def ndim(self) -> int:
         return 0
 
-    def __eq__(self, other: object) -> bool:
-        return bytes.__eq__(self, _as_bytes(other)) is True
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, np.ndarray):
+            return (_string_array(other) == bytes(self)).view(Tensor)
+        return _truth(bytes.__eq__(self, _as_bytes(other)) is True)
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
 
     __hash__ = bytes.__hash__
+    __array_ufunc__ = None  # arrays leave their operators to ours
 
     def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return (bytes(self) + _string_array(other)).view(Tensor)
         return Bytes(bytes.__add__(self, _as_bytes(other)))
 
     def __radd__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return (_string_array(other) + bytes(self)).view(Tensor)
         return Bytes(_as_bytes(other) + bytes(self))
 
     def __str__(self) -> str:

@@ -63,6 +63,54 @@ def test_strings_are_bytes_with_numpy(tmp_path):
     assert tf.constant("a") != "b"
 
 
+def test_comparing_a_string_gives_a_tensor():
+    word, words = tf.constant("dog"), tf.constant(["dog", "cat"])
+    names = np.array(["cat", "dog"])
+    assert (word == "dog").numpy() is np.True_
+    assert tf.cast(word != "dog", tf.int32).numpy() == 0
+    for equal in (word == names, names == word):
+        assert equal.numpy().tolist() == [False, True]
+        assert tf.argmax(equal).numpy() == 1
+    assert (word != words).numpy().tolist() == [False, True]
+    assert (words == names).numpy().tolist() == [False, False]
+    assert (words == ["dog", "x"]).numpy().tolist() == [True, False]
+    assert {b"dog": 1}[word] == 1
+
+
+def test_strings_are_joined_by_plus():
+    word, words = tf.constant("a"), tf.constant(["b", "c"])
+    assert (words + "!").numpy().tolist() == [b"b!", b"c!"]
+    assert ("?" + words).numpy().tolist() == [b"?b", b"?c"]
+    assert (word + words).numpy().tolist() == [b"ab", b"ac"]
+    assert (words + word).numpy().tolist() == [b"ba", b"ca"]
+
+
+def test_strings_are_repeated_and_padded():
+    assert tf.repeat("a", 2).numpy().tolist() == [b"a", b"a"]
+    padded = tf.pad(["a"], [[0, 1]], constant_values="p")
+    assert padded.numpy().tolist() == [b"a", b"p"]
+
+
+def test_an_assignment_with_an_operator_makes_a_new_tensor():
+    first = tf.constant([1, 2])
+    second = first
+    second -= 1
+    assert first.numpy().tolist() == [1, 2]
+    assert second.numpy().tolist() == [0, 1]
+    pixels = tf.constant([51], tf.uint8)
+    pixels /= 255
+    assert pixels.numpy().tolist() == [np.float32(0.2)]
+
+    def shifted(mask):
+        print(end="")
+        mask -= 1
+        return mask
+
+    masks = Dataset.from_tensors(np.array([[1, 2]], np.uint8)).cache()
+    for _ in range(2):
+        assert next(iter(masks.map(shifted))).numpy().tolist() == [[0, 1]]
+
+
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [
