@@ -269,7 +269,8 @@ def _arguments(element: Any) -> tuple[Any, ...]:
 def _kind(leaf: Any) -> str:
     if isinstance(leaf, (str, bytes)):
         return "string"
-    return str(np.asarray(leaf).dtype)
+    dtype = np.asarray(leaf).dtype
+    return "string" if dtype == object else str(dtype)
 
 
 def _same_state(state: Any) -> Any:

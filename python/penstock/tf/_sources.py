@@ -15,7 +15,7 @@ from penstock._functions import check_callable, function_identity
 from penstock.tf import _seeds, _structure
 from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._shapes import RaggedTensorSpec, TensorSpec, spec_from_tf
-from penstock.tf._values import plain, unwrap
+from penstock.tf._values import convert_to_tensor, unwrap
 
 if TYPE_CHECKING:
     from penstock.tf._dataset import Dataset
@@ -261,7 +261,7 @@ class Sources:
             output_signature = _signature(output_types, output_shapes)
         elif output_shapes is not None:
             raise TypeError("from_generator: output_shapes needs output_types")
-        bound = tuple(plain(unwrap(a)) for a in args or ())
+        bound = tuple(convert_to_tensor(a).numpy() for a in args or ())
         engine = Engine.from_generator(
             _Generator(generator, bound, output_signature),
             None if output_signature is None else spec_from_tf(output_signature),

@@ -493,6 +493,35 @@ def adjust_jpeg_quality(
 # --- at random ----------------------------------------------------------------------
 
 
+def _is_picture(pixels: Any, size: Any) -> bool:
+    """Whether a crop leaves the channels of one picture as they are."""
+    if pixels.ndim != 3 or has_traced(size):
+        return pixels.ndim == 3
+    wanted = dims(size)
+    return len(wanted) < 3 or wanted[2] == pixels.shape[2]
+
+
+def _random_part(name: str, values: Any, size: Any, seed: Any) -> Any:
+    """A part of an array of any rank, by TensorFlow's rule."""
+    from penstock.tf import random
+
+    eager_only(f"{name} of other than pictures", values, size, seed)
+    array = np.asarray(values)
+    wanted = np.array(dims(size), np.int32)
+    if len(wanted) != array.ndim or (wanted > array.shape).any():
+        raise InvalidArgumentError(
+            f"{name}: size must have a number for each dimension of the value, none "
+            f"of them larger, got {tuple(map(int, wanted))} for {array.shape}"
+        )
+    room, most = np.array(array.shape, np.int32) - wanted + 1, int32.max
+    if seed is None:
+        drawn = random.uniform([array.ndim], 0, most, int32)
+    else:
+        drawn = random.stateless_uniform([array.ndim], seed, 0, most, int32)
+    starts = np.asarray(drawn) % room
+    return wrap(array[tuple(slice(a, a + n) for a, n in zip(starts, wanted))])
+
+
 def _random(name: str, parameters: str, what: str) -> Any:
     """`random_x(image, ..., seed)` and `stateless_random_x(image, ..., seed)`."""
     call = getattr(engine, name.removeprefix("stateless_"))
@@ -502,6 +531,8 @@ def _random(name: str, parameters: str, what: str) -> Any:
     def function(image: Any, *args: Any) -> Any:
         *given, seed = args
         pixels = _pixels(name, image, *rank)
+        if name.endswith("random_crop") and not _is_picture(pixels, given[0]):
+            return _random_part(name, pixels, given[0], seed if stateless else None)
         if not stateless:
             # A seed of TensorFlow's own names one stream of the program; here the
             # values are keyed to the element by the seed of the pipeline.

@@ -210,3 +210,44 @@ def test_a_flat_picture_is_refused_with_the_remedy(records):
     )
     with pytest.raises(ValueError, match=r"resize: .*got \(60,\); .*tf\.reshape"):
         next(iter(ds.batch(4)))
+
+
+def test_two_pictures_are_cropped_alike():
+    pair = np.stack([np.arange(60).reshape(5, 4, 3)] * 2)
+
+    def jitter(images):
+        images = tf.image.random_crop(images, size=[2, 3, 3, 3])
+        if tf.random.uniform(()) > 0.5:
+            images = tf.image.flip_left_right(images)
+        return images[0], images[1]
+
+    for first, second in tf.data.Dataset.from_tensors(pair).repeat(5).map(jitter):
+        assert first.shape == (3, 3, 3)
+        assert (first.numpy() == second.numpy()).all()
+    one = tf.image.stateless_random_crop(pair[0], [3, 3, 2], seed=(1, 2))
+    assert one.shape == (3, 3, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"random_crop: size .*9"):
+        tf.image.random_crop(pair, [2, 9, 3, 3])
+
+
+def test_arguments_of_a_generator_arrive_as_numpy_values():
+    def names(count, stem, sizes):
+        assert isinstance(count, np.int32)
+        assert isinstance(sizes, np.ndarray)
+        for i in range(count):
+            yield stem + b"%d" % sizes[i]
+
+    ds = tf.data.Dataset.from_generator(
+        names,
+        args=(2, "a", [3, 4]),
+        output_signature=tf.TensorSpec((), tf.string),
+    )
+    assert list(ds.as_numpy_iterator()) == [b"a3", b"a4"]
+
+
+def test_strings_are_reduced():
+    words = tf.data.Dataset.from_tensor_slices(["a", "b"])
+    joined = words.reduce("", lambda text, word: tf.strings.join([text, word]))
+    assert joined.numpy() == b"ab"
+    longest = words.reduce([""], lambda all_, word: tf.concat([all_, [word]], 0))
+    assert longest.numpy().tolist() == [b"", b"a", b"b"]
