@@ -162,3 +162,19 @@ def test_results_that_change_name_both_and_the_element(number):
     build, message = CHANGES[number]
     with pytest.raises(ps.InvalidArgumentError, match=message):
         list(build())
+
+
+def test_the_policy_of_the_pipeline_is_for_native_functions_too():
+    ds = ps.Dataset.from_list([b"ab", b"abc", b"cd"])
+    ds = ds.map(lambda x: ps.io.decode_raw(x, ps.uint16), executor="native")
+    skipping = ds.with_options(ps.Options(on_error="skip"))
+    assert [x.item() for x in skipping] == [0x6261, 0x6463]
+    seven = ps.Replace(np.array([7], np.uint16))
+    replacing = ds.with_options(ps.Options(on_error=seven))
+    assert [x.item() for x in replacing] == [0x6261, 7, 0x6463]
+
+
+def test_what_cannot_fail_keeps_random_access_under_a_policy():
+    ds = ps.Dataset.range(5).map(lambda x: x * 2, executor="native")
+    ds = ds.with_options(ps.Options(on_error="skip"))
+    assert len(ds) == 5 and ds[3] == 6
