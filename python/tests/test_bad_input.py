@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import traceback
 
@@ -10,6 +11,7 @@ import penstock.tf as tf
 import pytest
 
 import penstock as ps
+from penstock import _penstock
 
 R = ps.Dataset.range(3)
 T = tf.data.Dataset.range(3)
@@ -162,6 +164,30 @@ def test_results_that_change_name_both_and_the_element(number):
     build, message = CHANGES[number]
     with pytest.raises(ps.InvalidArgumentError, match=message):
         list(build())
+
+
+def test_no_record_above_the_limit_is_read_and_the_next_ones_are(tmp_path):
+    for index in (True, False):
+        path = tmp_path / f"index-{index}"
+        with ps.io.TFRecordWriter(path, index=index) as writer:
+            for record in (b"a", b"x" * 1000, b"b"):
+                writer.write(record)
+        ds = ps.Dataset.tfrecord(path, max_record_bytes=100)
+        assert ds.ignore_errors().to_list() == [b"a", b"b"]
+        with pytest.raises(ps.ResourceExhaustedError, match="record 1 at byte 17"):
+            ds.to_list()
+
+
+def test_a_length_beyond_the_limit_hides_nothing(tmp_path):
+    def framed(*records):
+        return _penstock.tfrecord_frame(list(records))
+
+    length = struct.pack("<Q", 2**63)
+    checksum = framed(length)[20:24]
+    path = tmp_path / "x"
+    path.write_bytes(framed(b"first") + length + checksum + b"junk" + framed(b"next"))
+    ds = ps.Dataset.tfrecord(path)
+    assert ds.ignore_errors().to_list() == [b"first", b"next"]
 
 
 def test_the_policy_of_the_pipeline_is_for_native_functions_too():

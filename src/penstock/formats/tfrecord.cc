@@ -197,16 +197,28 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
       return;
     }
     const auto length = read_length(in.bytes.substr(at, kHeaderBytes));
+    Status refused;
     if (!length.ok()) {
-      Status status = annotate(length.status(), place());
+      refused = annotate(length.status(), place());
       if (in.offset + static_cast<std::int64_t>(at) == 0) {
-        status = make_error(status.code(), status.message(),
-                            first_record_hint(in.bytes));
+        refused = make_error(refused.code(), refused.message(),
+                             first_record_hint(in.bytes));
       }
+    } else if (*length > static_cast<std::uint64_t>(in.max_record_bytes)) {
+      const auto shown = static_cast<std::int64_t>(
+          std::min<std::uint64_t>(*length, INT64_MAX));
+      refused =
+          annotate(record_too_large(shown, in.max_record_bytes), place());
+    }
+    const bool whole_is_here = length.ok() && *length <= left &&
+                               left - *length >= kFrameBytes;
+    if (!refused.ok()) {
+      // A length that cannot be trusted does not say where the next one is.
       const std::size_t next =
-          find_record(in.bytes, at + 1, in.max_record_bytes);
+          whole_is_here ? at + *length + kFrameBytes
+                        : find_record(in.bytes, at + 1, in.max_record_bytes);
       if (next != std::string_view::npos) {
-        out.rows.push_back({at, 0, next, std::move(status)});
+        out.rows.push_back({at, 0, next, std::move(refused)});
         at = next;
         continue;
       }
@@ -214,18 +226,10 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
         out.needed = 2 * left + kFrameBytes;
         return;
       }
-      out.fail(at, std::move(status));
+      out.fail(at, std::move(refused));
       return;
     }
-    if (left - kHeaderBytes < *length ||
-        left - kHeaderBytes - *length < kFooterBytes) {
-      if (*length > static_cast<std::uint64_t>(in.max_record_bytes)) {
-        const auto shown = static_cast<std::int64_t>(
-            std::min<std::uint64_t>(*length, INT64_MAX));
-        out.fail(at, annotate(record_too_large(shown, in.max_record_bytes),
-                              place()));
-        return;
-      }
+    if (!whole_is_here) {
       out.needed = *length + kFrameBytes;
       if (in.at_end) {
         out.fail(at, annotate(truncated(out.needed, left), place()));

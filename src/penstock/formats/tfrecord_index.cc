@@ -1,5 +1,6 @@
 #include "penstock/formats/tfrecord_index.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -21,6 +22,10 @@ std::int64_t Index::offset(std::int64_t i) const {
     offset += static_cast<std::int64_t>(sizes_[k] + kFrameBytes);
   }
   return offset;
+}
+
+std::int64_t Index::largest_payload() const {
+  return sizes_.empty() ? 0 : *std::max_element(sizes_.begin(), sizes_.end());
 }
 
 bool Index::add(std::uint64_t payload_bytes) {

@@ -23,6 +23,7 @@ class Index {
   std::int64_t payload_bytes(std::int64_t i) const {
     return sizes_[static_cast<std::size_t>(i)];
   }
+  std::int64_t largest_payload() const;
   /// What ended the file before its end; OK for a whole file. It stands at
   /// offset(size()).
   const Status& tail() const { return tail_; }
@@ -30,7 +31,7 @@ class Index {
   /// Payloads of 4 GiB and more are refused by add().
   bool add(std::uint64_t payload_bytes);
   void set_tail(Status tail) { tail_ = std::move(tail); }
-  /// The tail is a damaged length: whole records may follow it, which only
+  /// The tail is a length that is damaged or above a limit: whole records may follow it, which only
   /// reading in order finds.
   bool cut_short() const { return cut_short_; }
   void set_cut_short() { cut_short_ = true; }

@@ -124,6 +124,7 @@ StatusOr<tfrecord::Index> build_index(FileSystem& fs, const std::string& path,
       fail(record_too_large(static_cast<std::int64_t>(std::min<std::uint64_t>(
                                 *length, INT64_MAX)),
                             max_record_bytes));
+      index.set_cut_short();
       break;
     }
     if (*length > left) {
@@ -132,6 +133,7 @@ StatusOr<tfrecord::Index> build_index(FileSystem& fs, const std::string& path,
     }
     if (!index.add(*length)) {
       fail(record_too_large(static_cast<std::int64_t>(*length), UINT32_MAX));
+      index.set_cut_short();
       break;
     }
     last = static_cast<std::int64_t>(*length + kFrameBytes);
@@ -149,7 +151,12 @@ StatusOr<tfrecord::Index> load_index(FileSystem& fs, const std::string& path,
     const auto bytes = read_whole(fs, place);
     if (!bytes.ok()) continue;
     auto index = tfrecord::Index::decode(*bytes, subject);
-    if (index.ok()) return index;
+    if (!index.ok()) continue;
+    // No record is longer than its file.
+    if (subject.size <= max_record_bytes ||
+        index->largest_payload() <= max_record_bytes) {
+      return index;
+    }
   }
   PS_ASSIGN_OR_RETURN(tfrecord::Index index,
                       build_index(fs, path, max_record_bytes));

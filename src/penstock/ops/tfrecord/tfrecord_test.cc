@@ -350,11 +350,28 @@ TEST(TFRecord, HugeLengthIsRefusedWithoutMemory) {
 TEST(TFRecord, RecordAboveTheLimitIsAnErrorAlsoInACompressedStream) {
   const auto records = numbered(3, 3'000'000);
   const std::string path = written(records, {.compression = "ZSTD"});
+  const std::string refused = "max_record_bytes is 1000000";
   EXPECT_THAT(drain(Dataset::tfrecord(path, {.compression = "ZSTD",
                                              .max_record_bytes = 1'000'000})),
-              ElementsAre(HasSubstr("max_record_bytes is 1000000")));
+              ElementsAre(HasSubstr(refused), HasSubstr(refused),
+                          HasSubstr(refused)));
   EXPECT_EQ(strings(Dataset::tfrecord(path, {.compression = "ZSTD"}).to_list()),
             records);
+}
+
+TEST(TFRecord, RecordsBehindOneAboveTheLimitAreRead) {
+  for (const bool index : {true, false}) {
+    const std::string path =
+        written({"a", std::string(1000, 'x'), "b"}, {.index = index});
+    for (const UseIndex use : {UseIndex::kAuto, UseIndex::kNever}) {
+      EXPECT_THAT(
+          drain(Dataset::tfrecord(path,
+                                  {.index = use, .max_record_bytes = 100})),
+          ElementsAre(HasSubstr("a"),
+                      HasSubstr("record 1 at byte 17: has 1000 bytes"),
+                      HasSubstr("b")));
+    }
+  }
 }
 
 TEST(TFRecord, ContinuesExactlyFromAState) {
