@@ -164,13 +164,14 @@ class SegmentPipe final : public Pipe {
   Status start_unordered(const Mark& mark);
 
  private:
-  // Claims of an unordered segment from the first one that is not handed on.
+  // Input rows of an unordered segment that were claimed together.
   struct OpenClaim {
-    std::int64_t ordinal;
     std::int64_t rows;
     Mark mark;  // of the input
     bool delivered = false;
   };
+  // By the ordinal of their first row.
+  using OpenClaims = std::map<std::int64_t, OpenClaim>;
   // Input rows that a restored state says something about, by ordinal.
   struct Scripted {
     std::int64_t ordinal;
@@ -196,6 +197,8 @@ class SegmentPipe final : public Pipe {
   std::int64_t scripted_limit(std::int64_t rows) const;
   void abandon_script();
   void deliver(Slot& slot);
+  Ref<const Snapshot> take_snapshot(Ref<Delivery> next) const;
+  void close_claim(OpenClaims::iterator claim);
   void learn(const Work& work);
   void account_wait(int reason);
   StatusOr<Block> materialize(Work& work);
@@ -225,11 +228,14 @@ class SegmentPipe final : public Pipe {
   std::int64_t claims_ = 0;
 
   // Unordered segments only.
-  std::deque<OpenClaim> open_claims_;
+  // From the first claim that is not handed on; those handed on that lie side
+  // by side are one.
+  OpenClaims open_claims_;
   std::deque<Scripted> script_;
   std::int64_t ordinal_ = 0;  // of the next input row
   std::int64_t scripted_pending_ = 0;
   Ref<Delivery> last_delivery_;
+  Mark restored_;  // of the next output row, while the script lasts
   Mark first_;
 
   enum Wait { kNone, kInput, kOutput, kMemory };

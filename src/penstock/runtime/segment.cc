@@ -204,7 +204,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       if (resume) {
         claim_given_back(rows, work);
       } else if (!claim_input(rows, work)) {
-        return find(demand, kind, work);
+        return false;  // find_work() looks again
       }
       work.sample =
           claims_++ % kSampleEvery == 0 ||
@@ -281,6 +281,8 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
       ++scripted_pending_;
     }
     if (dropped) {
+      close_claim(open_claims_.emplace(first, OpenClaim{work.input_rows, {}})
+                      .first);
       work = Work();
       run_.note_passed_over();
       return false;
@@ -288,7 +290,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   }
   work.slot->ordinal = first;
   work.slot->input_rows = work.input_rows;
-  open_claims_.push_back({first, work.input_rows, input_mark(work)});
+  open_claims_.emplace(first, OpenClaim{work.input_rows, input_mark(work)});
   return true;
 }
 

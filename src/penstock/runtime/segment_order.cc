@@ -10,9 +10,9 @@ namespace penstock {
 std::int64_t SegmentPipe::scripted_limit(std::int64_t rows) const {
   if (script_.empty()) return rows;
   const Scripted& next = script_.front();
-  const std::int64_t bound =
-      next.ordinal > ordinal_ ? next.ordinal - ordinal_ : next.rows;
-  return std::min(rows, bound);
+  if (next.ordinal > ordinal_) return std::min(rows, next.ordinal - ordinal_);
+  // Nothing is computed for what is dropped.
+  return next.drop ? next.rows : std::min(rows, next.rows);
 }
 
 Status SegmentPipe::start_unordered(const Mark& mark) {
@@ -29,6 +29,7 @@ Status SegmentPipe::start_unordered(const Mark& mark) {
     return absl::OkStatus();
   }
   mark.snapshot->delivery.set(last_delivery_);
+  restored_ = Mark{mark.snapshot, 0};
   Decoder own(mark.snapshot->own);
   const std::size_t delivered = own.count(2);
   std::vector<Scripted> script;
@@ -73,36 +74,59 @@ void SegmentPipe::abandon_script() {
 // The slot has its place in the output: notes the order, so that a restore can
 // repeat it, and marks it with what was handed on before.
 void SegmentPipe::deliver(Slot& slot) {
-  auto claim = std::find_if(
-      open_claims_.begin(), open_claims_.end(),
-      [&](const OpenClaim& c) { return c.ordinal == slot.ordinal; });
+  const auto claim = open_claims_.find(slot.ordinal);
   if (claim == open_claims_.end()) return;
-  auto snapshot = make_ref<Snapshot>();
-  const OpenClaim& first = open_claims_.front();
-  snapshot->base = first.ordinal;
-  snapshot->inputs.push_back(first.mark);
-  std::vector<const OpenClaim*> delivered;
-  for (const OpenClaim& c : open_claims_) {
-    if (c.delivered) delivered.push_back(&c);
-  }
-  Encoder own;
-  own.u64(delivered.size());
-  for (const OpenClaim* c : delivered) {
-    own.i64(c->ordinal - first.ordinal);
-    own.i64(c->rows);
-  }
-  snapshot->own = std::move(own).take();
   auto delivery = make_ref<Delivery>(slot.ordinal, slot.input_rows);
   if (last_delivery_) {
     last_delivery_->next.store(Ref<Delivery>(delivery).detach(),
                                std::memory_order_release);
   }
   last_delivery_ = delivery;
-  snapshot->delivery.set(std::move(delivery));
-  slot.item.mark = Mark{std::move(snapshot), 0};
-  claim->delivered = true;
-  while (!open_claims_.empty() && open_claims_.front().delivered) {
-    open_claims_.pop_front();
+  if (scripted_pending_ > 0 || !script_.empty()) {
+    // A snapshot inside a script would have to hold the rest of it: what comes
+    // behind this stage may count on that order.
+    slot.item.mark = restored_;
+    restored_ = restored_.after(slot.item.size);
+  } else {
+    restored_ = {};
+    slot.item.mark = Mark{take_snapshot(std::move(delivery)), 0};
+  }
+  close_claim(claim);
+}
+
+Ref<const Snapshot> SegmentPipe::take_snapshot(Ref<Delivery> next) const {
+  auto snapshot = make_ref<Snapshot>();
+  const auto& [base, first] = *open_claims_.begin();
+  snapshot->base = base;
+  snapshot->inputs.push_back(first.mark);
+  Encoder own;
+  own.u64(static_cast<std::uint64_t>(
+      std::count_if(open_claims_.begin(), open_claims_.end(),
+                    [](const auto& c) { return c.second.delivered; })));
+  for (const auto& [ordinal, claim] : open_claims_) {
+    if (!claim.delivered) continue;
+    own.i64(ordinal - base);
+    own.i64(claim.rows);
+  }
+  snapshot->own = std::move(own).take();
+  snapshot->delivery.set(std::move(next));
+  return snapshot;
+}
+
+// The rows were handed on, now or before the state that was restored.
+void SegmentPipe::close_claim(OpenClaims::iterator claim) {
+  claim->second.delivered = true;
+  claim->second.mark = {};
+  const auto next = std::next(claim);
+  if (next != open_claims_.end() && next->second.delivered) {
+    claim->second.rows += next->second.rows;
+    open_claims_.erase(next);
+  }
+  if (claim == open_claims_.begin()) {
+    open_claims_.erase(claim);
+  } else if (const auto before = std::prev(claim); before->second.delivered) {
+    before->second.rows += claim->second.rows;
+    open_claims_.erase(claim);
   }
 }
 

@@ -22,6 +22,7 @@ struct Drawn {
   std::vector<std::int64_t> expected;
   bool ordered = true;
   bool reproducible = true;  // the order is the same each time
+  bool any_order_shuffled = false;
 };
 
 Drawn draw(std::uint64_t seed) {
@@ -99,6 +100,7 @@ Drawn draw(std::uint64_t seed) {
         drawn.dataset = drawn.dataset.shuffle(
             static_cast<std::int64_t>(1 + random.below(20)), seed);
         drawn.ordered = false;
+        drawn.any_order_shuffled = !drawn.reproducible;
         break;
     }
   }
@@ -221,6 +223,38 @@ TEST(Simulation, SaveAndRestoreAtAnyElementContinuesExactly) {
     if (!drawn.reproducible) std::sort(got.begin(), got.end());
     ASSERT_EQ(got, whole) << "seed " << seed << " stopped at " << stop << "\n"
                           << rebuilt.dataset.explain();
+  }
+}
+
+TEST(Simulation, SavedAndRestoredOverAndOverLosesAndDoublesNothing) {
+  for (int seed = 0; seed < seeds(); ++seed) {
+    Drawn drawn = draw(static_cast<std::uint64_t>(seed));
+    if (drawn.any_order_shuffled) continue;  // docs/next-steps.md
+    SimulationOptions options;
+    options.seed = static_cast<std::uint64_t>(seed);
+    std::vector<std::int64_t> got;
+    std::string state;
+    for (bool ended = false; !ended; options.seed += 1'000'000) {
+      Simulation simulation(options);
+      Iterator it = drawn.dataset.iterator_on(simulation, state);
+      for (int i = 0; i <= seed % 5 && !ended; ++i) {
+        auto next = it.try_next();
+        ended = next.ok() && !next->has_value();
+        if (ended) break;
+        got.push_back(next.ok() ? (**next)[0].value<std::int64_t>() : -1);
+      }
+      ASSERT_LE(got.size(), drawn.expected.size())
+          << "seed " << seed << "\n"
+          << drawn.dataset.explain();
+      ASSERT_FALSE(simulation.stuck()) << "seed " << seed;
+      state = it.state_dict();
+    }
+    if (!drawn.ordered) {
+      std::sort(got.begin(), got.end());
+      std::sort(drawn.expected.begin(), drawn.expected.end());
+    }
+    ASSERT_EQ(got, drawn.expected) << "seed " << seed << "\n"
+                                   << drawn.dataset.explain();
   }
 }
 
