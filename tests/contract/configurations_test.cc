@@ -1,4 +1,5 @@
 // However a pipeline runs, it gives the same.
+#include "penstock/runtime/simulation.h"
 #include "tests/contract/cases.h"
 #include "tests/support/rebuild.h"
 
@@ -45,6 +46,26 @@ TEST_P(Configurations, GiveTheSameWhenElementsAreLate) {
   c.expect_same(run(*late({.cpu_budget = 8, .fuse = false, .max_block_rows = 1}),
                     c.example->limit),
                 expected, "eight workers, stages cut, blocks of 1");
+}
+
+// Whatever calls a function row by row stops after each first row.
+TEST_P(Configurations, GiveTheSameWhenBlocksAreGivenBack) {
+  const Case& c = GetParam();
+  const Outcomes expected = c.expected();
+  for (const Options& options : {Options{}, Options{.fuse = false}}) {
+    SimulationOptions schedule;
+    schedule.overdue = 1;
+    Simulation simulation(schedule);
+    Iterator it = c.make(options).iterator_on(simulation);
+    Outcomes got = take_some(it, c.example->limit / 2);
+    const std::string state = it.state_dict();
+    Iterator again = c.make(options).iterator_on(simulation, state);
+    const auto left =
+        c.example->limit - static_cast<std::int64_t>(got.size());
+    for (Outcome& o : take_some(again, left)) got.push_back(std::move(o));
+    c.expect_same(got, expected, options.fuse ? "stages cut" : "default");
+    EXPECT_FALSE(simulation.stuck());
+  }
 }
 
 }  // namespace

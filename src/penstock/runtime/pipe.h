@@ -185,7 +185,8 @@ class SegmentPipe final : public Pipe {
     Work::Rest rest;
   };
   std::deque<GivenBack> given_back_;
-  bool may_give_back(const Work& work, std::size_t link) const;
+  bool may_give_back(std::size_t link) const;
+  bool one_to_one(std::size_t begin, std::size_t end) const;
   void claim_given_back(std::int64_t rows, Work& work);
 
   std::int64_t block_rows() const;
@@ -198,6 +199,7 @@ class SegmentPipe final : public Pipe {
   void abandon_script();
   void deliver(Slot& slot);
   Ref<const Snapshot> take_snapshot(Ref<Delivery> next) const;
+  void split_claim(Slot& slot, std::int64_t rows, Slot& rest);
   void close_claim(OpenClaims::iterator claim);
   void learn(const Work& work);
   void account_wait(int reason);

@@ -69,14 +69,21 @@ struct Work {
 
   // Batch memory for the rows, one piece per batch they fall into.
   struct BatchMemory {
-    Ref<Buffer> buffer;
-    std::int64_t first = 0;   // row of this work
-    std::int64_t count = 0;
-    std::int64_t offset = 0;  // of that row in the batch
+    struct Piece {
+      Ref<Buffer> buffer;
+      std::int64_t first = 0;   // row of this work
+      std::int64_t count = 0;
+      std::int64_t offset = 0;  // of that row in the batch
+    };
+    absl::InlinedVector<Piece, 1> pieces;
+    LeafSpec row_spec;  // of each row there
+    std::int64_t row_bytes = 0;
+
+    bool empty() const { return pieces.empty(); }
+    /// What the rows from `rows` on have of it, counted from there.
+    BatchMemory behind(std::int64_t rows) const;
   };
-  absl::InlinedVector<BatchMemory, 1> batch_memory;
-  LeafSpec row_spec;  // of each row there
-  std::int64_t row_bytes = 0;
+  BatchMemory batch_memory;
 
   // Results of execute().
   Item output;
@@ -86,8 +93,10 @@ struct Work {
   struct Rest {
     Block rows;
     std::size_t link = 0;
-    Mark mark;               // of the first row
+    Mark mark;   // of what the first row becomes
+    Mark input;  // of the first row, where the links before drop none
     std::int64_t tag = 0;
+    BatchMemory batch_memory;
     absl::InlinedVector<Rows, 1> keep;  // the input, which is paid for
   };
   std::optional<Rest> left;

@@ -34,36 +34,47 @@ Block error_block(std::int64_t rows, const Origins& origins,
 // Offers the rows' places in the batches they will become.
 class BatchSink final : public RowSink {
  public:
-  BatchSink(const Work& work, const LeafSpec& spec, std::int64_t row_bytes)
-      : work_(work), row_bytes_(row_bytes) {
-    if (work.batch_memory.empty()) return;
-    placement_.dtype = spec.dtype;
-    placement_.shape = spec.shape.to_shape();
+  explicit BatchSink(const Work::BatchMemory& memory) : memory_(memory) {
+    if (memory.empty()) return;
+    placement_.dtype = memory.row_spec.dtype;
+    placement_.shape = memory.row_spec.shape.to_shape();
   }
   Placement* offer(std::int64_t row) override {
-    while (next_ < work_.batch_memory.size() &&
-           row >= work_.batch_memory[next_].first +
-                      work_.batch_memory[next_].count) {
+    const auto& pieces = memory_.pieces;
+    while (next_ < pieces.size() &&
+           row >= pieces[next_].first + pieces[next_].count) {
       ++next_;
     }
-    if (next_ == work_.batch_memory.size()) return nullptr;
-    const Work::BatchMemory& memory = work_.batch_memory[next_];
-    if (row < memory.first) return nullptr;
-    placement_.buffer = memory.buffer;
-    placement_.data = memory.buffer->data() +
-                      (memory.offset + row - memory.first) * row_bytes_;
+    if (next_ == pieces.size()) return nullptr;
+    const Work::BatchMemory::Piece& piece = pieces[next_];
+    if (row < piece.first) return nullptr;
+    placement_.buffer = piece.buffer;
+    placement_.data = piece.buffer->data() +
+                      (piece.offset + row - piece.first) * memory_.row_bytes;
     placement_.taken = false;
     return &placement_;
   }
 
  private:
-  const Work& work_;
-  const std::int64_t row_bytes_;
+  const Work::BatchMemory& memory_;
   std::size_t next_ = 0;
   Placement placement_;
 };
 
 }  // namespace
+
+Work::BatchMemory Work::BatchMemory::behind(std::int64_t rows) const {
+  BatchMemory rest{{}, row_spec, row_bytes};
+  for (Piece piece : pieces) {
+    const std::int64_t cut = std::max<std::int64_t>(0, rows - piece.first);
+    if (cut >= piece.count) continue;
+    piece.first += cut - rows;
+    piece.count -= cut;
+    piece.offset += cut;
+    rest.pieces.push_back(std::move(piece));
+  }
+  return rest;
+}
 
 std::int64_t Pipe::allowance(const Demand& demand, std::int64_t extra) const {
   if (out.limit == kUnlimited) return kUnlimited;
@@ -153,15 +164,20 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     const Scripted& last = script_.back();
     allowed = std::max(allowed, last.ordinal + last.rows - ordinal_);
   }
-  // Rows that were given back have been claimed before: nothing else bounds them.
   const bool resume = !given_back_.empty();
-  if (resume) allowed = std::max<std::int64_t>(allowed, 1);
+  // What was given back was within bounds when it was claimed, and counts as on
+  // its way; but with prefetch(0) no call starts while nobody waits.
+  std::int64_t startable = allowed;
+  if (resume && (out.limit != 0 || demand.rows > 0)) {
+    const std::int64_t rest = given_back_.front().rest.rows.size();
+    startable = std::max<std::int64_t>(1, allowance(demand, extra + rest));
+  }
   const bool starved = !resume && (from_index ? next_index >= end_index
                                               : input->out.ready_rows() == 0);
 
   const bool nothing_coming = active == 0 && out.ready_rows() == 0;
   if (starved && !script_.empty() && no_more()) abandon_script();
-  bool may_run = allowed > 0 && !starved && (cap == 0 || active < cap);
+  bool may_run = startable > 0 && !starved && (cap == 0 || active < cap);
   switch (kind) {
     case ClaimKind::kCpu:
       may_run = may_run && !blocking && run_.cpu_free();
@@ -180,8 +196,8 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   }
   if (may_run) {
     std::int64_t rows = block_rows();
-    if (allowed < kUnlimited / granularity) {
-      rows = std::min(rows, allowed * granularity);
+    if (startable < kUnlimited / granularity) {
+      rows = std::min(rows, startable * granularity);
     }
     // Bytes are known from earlier blocks only; the first one is on credit.
     const double per_row = std::max(bytes_per_row_, 8.0);
@@ -294,31 +310,46 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   return true;
 }
 
-// Only where one row in is one row out can the place of the rest be named.
-bool SegmentPipe::may_give_back(const Work& work, std::size_t link) const {
-  return ordered && granularity == 1 && work.batch_memory.empty() &&
-         std::all_of(links.begin() + static_cast<std::ptrdiff_t>(link),
-                     links.end(),
-                     [](const Link& l) { return l.traits.one_to_one; });
+// A block may end at any row, so the rest is a block like any other; only the
+// link that makes groups of rows must have them whole.
+bool SegmentPipe::may_give_back(std::size_t link) const {
+  return granularity == 1 || (ordered && link > 0);
+}
+
+bool SegmentPipe::one_to_one(std::size_t begin, std::size_t end) const {
+  return std::all_of(links.begin() + static_cast<std::ptrdiff_t>(begin),
+                     links.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](const Link& link) { return link.traits.one_to_one; });
 }
 
 void SegmentPipe::claim_given_back(std::int64_t rows, Work& work) {
   GivenBack& first = given_back_.front();
-  const std::int64_t all = first.rest.rows.size();
-  const std::int64_t n = std::min(rows, all);
+  Work::Rest& rest = first.rest;
+  // A place is named by the rows before it: those that come out, or those that
+  // came in. Where neither number is known, one worker takes all.
+  const bool by_output = one_to_one(rest.link, links.size());
+  const bool by_input = granularity == 1 && one_to_one(0, rest.link);
+  const std::int64_t all = rest.rows.size();
+  const std::int64_t n =
+      by_output || by_input ? std::min(rows / granularity, all) : all;
   work.slot = first.slot;
-  work.resumed = first.rest;
-  work.input_rows = work.expected_rows = n;
+  work.resumed = rest;
+  work.batch_memory = rest.batch_memory;
+  work.input_rows = n * granularity;
+  work.expected_rows = n;
   if (n == all) {
     given_back_.pop_front();
     return;
   }
-  work.resumed->rows = first.rest.rows.slice(0, n);
+  work.resumed->rows = rest.rows.slice(0, n);
   out.shorten(work.slot, n);
   first.slot = out.append_after(work.slot, all - n);
-  first.rest.rows = first.rest.rows.slice(n, all);
-  first.rest.mark = first.rest.mark.after(n);
-  first.rest.tag += n;
+  if (!ordered) split_claim(*work.slot, n, *first.slot);
+  rest.rows = rest.rows.slice(n, all);
+  rest.input = rest.input.after(n);
+  rest.mark = by_output ? rest.mark.after(n) : behind_filters(rest.input);
+  rest.tag += n;
+  rest.batch_memory = rest.batch_memory.behind(n);
 }
 
 // The batches that the claimed rows fall into; the first claim of a batch
@@ -327,6 +358,8 @@ void SegmentPipe::claim_batch_memory(Work& work) {
   std::int64_t position = claimed_rows_;
   claimed_rows_ += work.input_rows;
   if (row_spec_.dtype == DType::kInvalid) return;
+  work.batch_memory.row_spec = row_spec_;
+  work.batch_memory.row_bytes = row_bytes_;
   std::int64_t row = 0;
   while (row < work.input_rows) {
     const std::int64_t number = position / align;
@@ -340,9 +373,8 @@ void SegmentPipe::claim_batch_memory(Work& work) {
       at->second.rows_left = align;
     }
     if (at->second.buffer) {
-      work.batch_memory.push_back({at->second.buffer, row, count, offset});
-      work.row_spec = row_spec_;
-      work.row_bytes = row_bytes_;
+      work.batch_memory.pieces.push_back(
+          {at->second.buffer, row, count, offset});
     }
     at->second.rows_left -= count;
     if (at->second.rows_left <= 0) batch_memory_.erase(at);
@@ -555,7 +587,7 @@ void SegmentPipe::run(Work& work) {
   const bool marks = work.sample || work.tracer != nullptr;
   if (work.sample) work.stage_bytes.push_back(block.byte_size());
   if (marks) mark();
-  BatchSink sink(work, work.row_spec, work.row_bytes);
+  BatchSink sink(work.batch_memory);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
     const bool last = i + 1 == links.size();
@@ -566,12 +598,13 @@ void SegmentPipe::run(Work& work) {
       continue;
     }
     context.overdue_flag =
-        link.traits.may_stop && !work.left && may_give_back(work, i)
+        link.traits.may_stop && !work.left && may_give_back(i)
             ? scheduler.overdue()
             : nullptr;
     context.sink = last && !work.batch_memory.empty() ? &sink : nullptr;
     context.stage = &link.stage->info;
     context.stage_salt = link.stage->salt;
+    const std::int64_t rows = block.size();
     if (link.traits.user_code) scheduler.user_code_begin(&run_, link.stage);
     Status status;
     if (!run_.cancelled()) status = link.transform->apply(block, context);
@@ -581,8 +614,15 @@ void SegmentPipe::run(Work& work) {
       block = error_block(block.size(), block.origins(), error);
     }
     if (context.left) {
-      work.left = Work::Rest{*std::exchange(context.left, std::nullopt), i, {},
-                             context.tag + block.size(), {}};
+      const std::int64_t done = rows - context.left->size();
+      const Mark input = work.resumed ? work.resumed->input : input_mark(work);
+      work.left = Work::Rest{*std::exchange(context.left, std::nullopt),
+                             i,
+                             {},
+                             input.after(done),
+                             context.tag + done,
+                             work.batch_memory.behind(done),
+                             {}};
     }
     work.rows_out.push_back(block.size());
     file_counters(link.stage);
@@ -613,15 +653,16 @@ void SegmentPipe::run(Work& work) {
   // Inputs are let go before the result is filed: their bytes are free then.
   work.input.parts.clear();
   if (work.resumed) work.resumed->keep.clear();
-  work.batch_memory.clear();
+  work.batch_memory = {};
   work.finished = clock.now();
   work.lock_wait_ns = LockWait::total_ns() - lock_start;
   if (work.sample) work.cpu_ns = clock.thread_cpu() - cpu_start;
 }
 
 void SegmentPipe::learn(const Work& work) {
-  const auto rows = static_cast<double>(std::max<std::int64_t>(
-      1, work.input_rows - (work.left ? work.left->rows.size() : 0)));
+  const std::int64_t left = work.left ? work.left->rows.size() : 0;
+  const auto rows = static_cast<double>(
+      std::max<std::int64_t>(1, work.input_rows - left * granularity));
   double ns = static_cast<double>(work.finished - work.started -
                                   work.lock_wait_ns) /
               rows;
@@ -699,9 +740,10 @@ void SegmentPipe::complete(Work& work) {
     chain->base_stage->stats.bytes += work.bytes;
   }
   if (work.left) {
+    const std::int64_t left = work.left->rows.size();
     out.shorten(work.slot, work.output.size);
-    const SlotRef rest =
-        out.append_after(work.slot, work.left->rows.size());
+    const SlotRef rest = out.append_after(work.slot, left);
+    if (!ordered) split_claim(*work.slot, work.input_rows - left, *rest);
     given_back_.push_front({rest, *std::move(work.left)});
   }
   // Until an order that is being repeated is through, nothing may overtake.

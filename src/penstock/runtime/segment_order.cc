@@ -113,6 +113,18 @@ Ref<const Snapshot> SegmentPipe::take_snapshot(Ref<Delivery> next) const {
   return snapshot;
 }
 
+// The rows of `slot` from `rows` on get a place, and a claim, of their own.
+void SegmentPipe::split_claim(Slot& slot, std::int64_t rows, Slot& rest) {
+  OpenClaim& claim = open_claims_.at(slot.ordinal);
+  rest.ordinal = slot.ordinal + rows;
+  rest.input_rows = slot.input_rows - rows;
+  open_claims_.emplace(rest.ordinal,
+                       OpenClaim{rest.input_rows, claim.mark.after(rows)});
+  slot.input_rows = claim.rows = rows;
+  rest.scripted = slot.scripted;
+  if (rest.scripted) ++scripted_pending_;
+}
+
 // The rows were handed on, now or before the state that was restored.
 void SegmentPipe::close_claim(OpenClaims::iterator claim) {
   claim->second.delivered = true;

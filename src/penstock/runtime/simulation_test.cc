@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "penstock/penstock.h"
+#include "penstock/runtime/iterator.h"
 
 namespace penstock {
 namespace {
@@ -25,6 +27,27 @@ struct Drawn {
   bool any_order_shuffled = false;
 };
 
+MapOptions draw_call_options(RandomStream& random, Drawn& drawn) {
+  MapOptions options;
+  if (random.below(2) == 0) {
+    options.num_parallel_calls = static_cast<std::int64_t>(1 + random.below(4));
+  }
+  if (random.below(4) == 0) {
+    options.deterministic = false;
+    drawn.ordered = false;
+    drawn.reproducible = false;
+  }
+  return options;
+}
+
+// Every third schedule gives most blocks back.
+SimulationOptions schedule(int seed) {
+  SimulationOptions options;
+  options.seed = static_cast<std::uint64_t>(seed);
+  if (seed % 3 == 0) options.overdue = 0.7;
+  return options;
+}
+
 Drawn draw(std::uint64_t seed) {
   RandomStream random(seed, 77);
   const auto n = static_cast<std::int64_t>(random.below(60));
@@ -33,22 +56,13 @@ Drawn draw(std::uint64_t seed) {
   const auto stages = random.below(6);
   for (std::uint64_t k = 0; k < stages; ++k) {
     auto& values = drawn.expected;
-    std::uint64_t kind = random.below(7);
+    std::uint64_t kind = random.below(8);
     // Behind a shuffle nobody can say which elements these would drop.
     if (!drawn.ordered && (kind == 2 || kind == 3)) kind = 5;
     switch (kind) {
       case 0: {  // fails for some elements
         const auto modulus = static_cast<std::int64_t>(2 + random.below(9));
-        MapOptions options;
-        if (random.below(2) == 0) {
-          options.num_parallel_calls =
-              static_cast<std::int64_t>(1 + random.below(4));
-        }
-        if (random.below(4) == 0) {
-          options.deterministic = false;
-          drawn.ordered = false;
-          drawn.reproducible = false;
-        }
+        const MapOptions options = draw_call_options(random, drawn);
         drawn.dataset = drawn.dataset.map(
             [modulus](std::int64_t x) -> StatusOr<std::int64_t> {
               if (x % modulus == 1) return absl::DataLossError("planted");
@@ -61,8 +75,9 @@ Drawn draw(std::uint64_t seed) {
         break;
       }
       case 1:
-        drawn.dataset = drawn.dataset.filter(
-            [](std::int64_t x) { return x % 3 != 0; });
+        drawn.dataset =
+            drawn.dataset.filter([](std::int64_t x) { return x % 3 != 0; },
+                                 draw_call_options(random, drawn));
         std::erase_if(values, [](auto v) { return v >= 0 && v % 3 == 0; });
         break;
       case 2: {
@@ -102,6 +117,13 @@ Drawn draw(std::uint64_t seed) {
         drawn.ordered = false;
         drawn.any_order_shuffled = !drawn.reproducible;
         break;
+      case 7:  // a call per batch; one with an error in it would be an error
+        if (std::count(values.begin(), values.end(), -1) > 0) break;
+        drawn.dataset =
+            drawn.dataset.batch(static_cast<std::int64_t>(1 + random.below(5)))
+                .map([](const Tensor& batch) { return batch; })
+                .unbatch();
+        break;
     }
   }
   Options options;
@@ -138,8 +160,7 @@ std::vector<std::int64_t> run_to_end(Iterator& it) {
 TEST(Simulation, NothingIsLostDoubledReorderedOrStuck) {
   for (int seed = 0; seed < seeds(); ++seed) {
     Drawn drawn = draw(static_cast<std::uint64_t>(seed));
-    SimulationOptions options;
-    options.seed = static_cast<std::uint64_t>(seed);
+    SimulationOptions options = schedule(seed);
     options.workers = 1 + seed % 4;
     Simulation simulation(options);
     std::vector<std::int64_t> got;
@@ -162,8 +183,7 @@ TEST(Simulation, CancelAtAnyStepEndsAndLeavesNothing) {
   const std::int64_t held = Account::process().used();
   for (int seed = 0; seed < seeds(); ++seed) {
     const Drawn drawn = draw(static_cast<std::uint64_t>(seed));
-    SimulationOptions options;
-    options.seed = static_cast<std::uint64_t>(seed);
+    SimulationOptions options = schedule(seed);
     options.cancel_at = 1 + seed % 97;
     Simulation simulation(options);
     {
@@ -182,8 +202,8 @@ TEST(Simulation, CancelAtAnyStepEndsAndLeavesNothing) {
 TEST(Simulation, SaveAndRestoreAtAnyElementContinuesExactly) {
   for (int seed = 0; seed < seeds(); ++seed) {
     const Drawn drawn = draw(static_cast<std::uint64_t>(seed));
-    SimulationOptions options;
-    options.seed = static_cast<std::uint64_t>(seed) + 1'000'000;
+    SimulationOptions options = schedule(seed);
+    options.seed += 1'000'000;
     std::vector<std::int64_t> whole;
     {
       Simulation simulation(options);
@@ -230,8 +250,7 @@ TEST(Simulation, SavedAndRestoredOverAndOverLosesAndDoublesNothing) {
   for (int seed = 0; seed < seeds(); ++seed) {
     Drawn drawn = draw(static_cast<std::uint64_t>(seed));
     if (drawn.any_order_shuffled) continue;  // docs/next-steps.md
-    SimulationOptions options;
-    options.seed = static_cast<std::uint64_t>(seed);
+    SimulationOptions options = schedule(seed);
     std::vector<std::int64_t> got;
     std::string state;
     for (bool ended = false; !ended; options.seed += 1'000'000) {
@@ -256,6 +275,61 @@ TEST(Simulation, SavedAndRestoredOverAndOverLosesAndDoublesNothing) {
     ASSERT_EQ(got, drawn.expected) << "seed " << seed << "\n"
                                    << drawn.dataset.explain();
   }
+}
+
+TEST(Simulation, RowsOfABlockThatIsGivenBackAreStillWrittenIntoTheirBatch) {
+  constexpr std::int64_t kRows = 400;
+  constexpr std::int64_t kBatch = 8;
+  constexpr std::int64_t kNumbers = 8192;  // 32 KiB
+  for (int seed = 0; seed < 20; ++seed) {
+    std::vector<const void*> written(kRows);
+    const Dataset dataset =
+        Dataset::range(kRows)
+            .map([&](std::int64_t x) {
+              Tensor row = *Tensor::allocate<float>(Shape{kNumbers});
+              std::ranges::fill(row.mutable_as<float>(),
+                                static_cast<float>(x));
+              written[static_cast<std::size_t>(x)] = row.data();
+              return row;
+            })
+            .batch(kBatch);
+    SimulationOptions options;
+    options.seed = static_cast<std::uint64_t>(seed);
+    options.overdue = 0.5;
+    Simulation simulation(options);
+    Iterator it = dataset.iterator_on(simulation);
+    std::int64_t at = 0;
+    std::int64_t in_place = 0;
+    while (auto batch = it.next()) {
+      const auto values = (*batch)[0].as<float>();
+      for (std::int64_t i = 0; i < kBatch; ++i, ++at) {
+        const float* row = values.data() + i * kNumbers;
+        ASSERT_EQ(row[0], static_cast<float>(at)) << "seed " << seed;
+        ASSERT_EQ(row[kNumbers - 1], static_cast<float>(at));
+        in_place += row == written[static_cast<std::size_t>(at)] ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(at, kRows);
+    // Until the shape is known they are not.
+    EXPECT_GT(in_place, kRows * 3 / 4) << "seed " << seed;
+  }
+}
+
+TEST(Simulation, WithPrefetchZeroWhatWasGivenBackWaitsForTheConsumer) {
+  SimulationOptions options;
+  options.overdue = 1;
+  Simulation simulation(options);
+  Iterator it = Dataset::range(200)
+                    .map([](std::int64_t x) { return x; },
+                         {.num_parallel_calls = 4})
+                    .prefetch(0)
+                    .iterator_on(simulation);
+  for (std::int64_t i = 0; i < 200; ++i) {
+    EXPECT_EQ((*it.next())[0].value<std::int64_t>(), i);
+    EXPECT_FALSE(it.core().run().has_work(ClaimKind::kCpu)) << i;
+    EXPECT_FALSE(it.core().run().has_work(ClaimKind::kElastic)) << i;
+  }
+  EXPECT_FALSE(it.next());
 }
 
 TEST(Simulation, TheSameSeedGivesTheSameSchedule) {

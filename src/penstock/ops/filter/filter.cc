@@ -28,6 +28,10 @@ StatusOr<std::vector<std::int8_t>> apply_predicate(const Function& predicate,
                                                    CallContext& context) {
   Block verdicts;
   PS_RETURN_IF_ERROR(predicate.apply(block, context, verdicts));
+  if (verdicts.size() < block.size()) {
+    context.left = block.slice(verdicts.size(), block.size());
+    block = block.slice(0, verdicts.size());
+  }
   std::vector<std::int8_t> out(static_cast<std::size_t>(block.size()));
   const bool packed = !verdicts.mixed() && verdicts.columns().size() == 1 &&
                       verdicts.column(0).packed() &&
@@ -99,6 +103,7 @@ class Filter final : public TransformOp,
   TransformTraits traits() const override {
     TransformTraits traits;
     traits.user_code = fn_->user_code();
+    traits.may_stop = traits.user_code;
     traits.max_parallel = cap_;
     traits.deterministic = options_.deterministic;
     return traits;
