@@ -93,6 +93,29 @@ TEST(Memory, ThePeakStaysWithinTheBudgetAndOneElement) {
   }
 }
 
+TEST(Memory, ASequentialSourceStaysWithinTheBudgetAndOneElement) {
+  const std::int64_t element = 20 * kKiB;
+  const std::int64_t budget = 300 * kKiB;
+  const auto make = [element] {
+    return [element, i = 0]() mutable
+               -> std::optional<std::vector<std::uint8_t>> {
+      if (i++ == 200) return std::nullopt;
+      return std::vector<std::uint8_t>(static_cast<std::size_t>(element));
+    };
+  };
+  Iterator it = Dataset::from_generator(make)
+                    .with_options({.memory_budget = budget})
+                    .iterator();
+  std::int64_t n = 0;
+  while (it.next()) {
+    if (++n % 50 == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  EXPECT_EQ(n, 200);
+  EXPECT_LE(it.stats().bytes_peak, budget + element);
+}
+
 TEST(Memory, ABudgetOfAFewElementsIsSlowButWorks) {
   const Dataset dataset =
       large(60, 20 * kKiB)

@@ -301,6 +301,7 @@ class SequencerPipe final : public Pipe {
   int active_inputs() const;
   void append_delivery(std::int64_t ordinal, std::int64_t rows);
   void refill(Input& input, std::int64_t wanted);
+  std::int64_t affordable_rows(const Demand& demand) const;
   std::int64_t inbox_bytes() const;
   Ref<const Snapshot> take_snapshot();
   void fail(Status status, Work& work, bool restore_failed = false);
@@ -335,6 +336,7 @@ class SequencerPipe final : public Pipe {
   Step need_ = Step::more();
   std::int64_t room_ = 0;
   std::int64_t user_room_ = 1;  // rows that user code makes in one claim
+  double bytes_per_row_ = 0;    // of the last claim
   std::int64_t wait_since_ = 0;
   std::int64_t wait_input_ns_ = 0;
   // Of the running step.

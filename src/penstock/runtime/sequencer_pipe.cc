@@ -310,6 +310,16 @@ void SequencerPipe::refill(Input& input, std::int64_t wanted) {
   input.ended = input.pipe->exhausted();
 }
 
+// A source makes bytes that nobody has charged yet; the others pass rows on.
+std::int64_t SequencerPipe::affordable_rows(const Demand& demand) const {
+  if (!pipes_.empty() || traits_.opens_inputs) return kUnlimited;
+  const std::int64_t available = run_.account().available();
+  const auto rows = static_cast<std::int64_t>(
+      static_cast<double>(available) / std::max(bytes_per_row_, 1.0));
+  const bool reserve = demand.critical && out.ready_rows() == 0;
+  return std::max<std::int64_t>(rows, reserve ? 1 : 0);
+}
+
 bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   const std::int64_t allowed = allowance(demand, 0);
   const auto needed = static_cast<std::size_t>(need_.input);
@@ -327,11 +337,13 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       kind == ClaimKind::kCpu       ? run_.cpu_free() && !waits
       : kind == ClaimKind::kElastic ? waits
                                     : !traits_.user_code;
+  const std::int64_t affordable = affordable_rows(demand);
   if (!ended_ && !running_ && !waits_for_input && may_run && allowed > 0 &&
-      has_credit()) {
+      affordable > 0 && has_credit()) {
     if (work.dry_run) return true;
     running_ = true;
-    room_ = std::min(allowed, traits_.user_code ? user_room_ : kRoomRows);
+    room_ = std::min({allowed, affordable,
+                      traits_.user_code ? user_room_ : kRoomRows});
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       refill(inputs_[i], i == needed ? need_.rows : 1);
     }
@@ -474,6 +486,12 @@ void SequencerPipe::complete(Work& work) {
   }
   closed_.clear();
   held_.resize(op_->held_bytes(*state_));
+  std::int64_t made = 0;
+  for (const Item& item : work.emitted) made += item.size;
+  if (made > 0) {
+    bytes_per_row_ =
+        static_cast<double>(work.bytes) / static_cast<double>(made);
+  }
   if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
     // Bytes that only this stage could let go, and it wants more of them.
     const std::int64_t held = op_->held_bytes(*state_) + inbox_bytes();
