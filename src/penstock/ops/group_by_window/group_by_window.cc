@@ -260,6 +260,12 @@ class Group final : public Sequencer {
   /// (key, window) as the next element.
   static Status let_out(GroupState& state, std::int64_t key, Window& window,
                         Outputs& out) {
+    // The user's function may keep the window beyond the iterator, whose
+    // account the rows are charged to.
+    for (Rows& part : window.parts) {
+      PS_ASSIGN_OR_RETURN(Block block, part.materialize());
+      part = Rows(BlockRef(make_ref<SharedBlock>(std::move(block))));
+    }
     PS_ASSIGN_OR_RETURN(
         NodeRef node,
         Node::make(std::make_shared<WindowRows>(std::move(window.parts),

@@ -47,6 +47,30 @@ TEST(GroupByWindow, LetsFullWindowsOutAndLeftoversInKeyOrder) {
                                         "8"));
 }
 
+TEST(GroupByWindow, AWindowThatTheFunctionKeepsOutlivesTheIterator) {
+  const std::int64_t before = Account::process().used();
+  {
+    std::vector<Dataset> kept;
+    {
+      Iterator it = Dataset::range(6)
+                        .group_by_window(
+                            [](std::int64_t x) { return x % 2; },
+                            [&kept](std::int64_t, const Dataset& window) {
+                              kept.push_back(window);
+                              return window;
+                            },
+                            {.window_size = 3})
+                        .with_options({.cpu_budget = 1})
+                        .iterator();
+      while (it.next()) {
+      }
+    }
+    ASSERT_EQ(kept.size(), 2U);
+    EXPECT_THAT(window_outcomes(kept[1].batch(3)), ElementsAre("1 3 5"));
+  }
+  EXPECT_EQ(Account::process().used(), before);
+}
+
 TEST(GroupByWindow, LeftoversOfNegativeKeysComeFirst) {
   const auto ds = Dataset::range(4).group_by_window(
       [](std::int64_t x) { return x - 2; }, batch10, {.window_size = 5});
