@@ -52,13 +52,20 @@ TEST_P(Configurations, GiveTheSameWhenElementsAreLate) {
 TEST_P(Configurations, GiveTheSameWhenBlocksAreGivenBack) {
   const Case& c = GetParam();
   const Outcomes expected = c.expected();
-  for (const Options& options : {Options{}, Options{.fuse = false}}) {
+  if (static_cast<std::int64_t>(expected.size()) >= c.example->limit) {
+    GTEST_SKIP() << "simulated, an endless dataset runs ahead for too long";
+  }
+  // Simulated time does not tell that a block is long enough.
+  for (const Options& options :
+       {Options{.max_block_rows = 8},
+        Options{.fuse = false, .max_block_rows = 8}}) {
     SimulationOptions schedule;
     schedule.overdue = 1;
     Simulation simulation(schedule);
     Iterator it = c.make(options).iterator_on(simulation);
     Outcomes got = take_some(it, c.example->limit / 2);
     const std::string state = it.state_dict();
+    it.close();
     Iterator again = c.make(options).iterator_on(simulation, state);
     const auto left =
         c.example->limit - static_cast<std::int64_t>(got.size());
