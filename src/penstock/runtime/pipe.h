@@ -302,7 +302,6 @@ class SequencerPipe final : public Pipe {
   void append_delivery(std::int64_t ordinal, std::int64_t rows);
   void refill(Input& input, std::int64_t wanted);
   std::int64_t affordable_rows(const Demand& demand) const;
-  std::int64_t inbox_bytes() const;
   Ref<const Snapshot> take_snapshot();
   void fail(Status status, Work& work, bool restore_failed = false);
 

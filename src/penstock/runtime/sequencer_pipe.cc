@@ -465,12 +465,6 @@ void SequencerPipe::run(Work& work) {
   long_claims_ = work.finished - work.started > kLongClaimNs;
 }
 
-std::int64_t SequencerPipe::inbox_bytes() const {
-  std::int64_t bytes = 0;
-  for (const Input& input : inputs_) bytes += input.bytes;
-  return bytes;
-}
-
 void SequencerPipe::complete(Work& work) {
   running_ = false;
   for (auto& [number, pipe] : opened_) {
@@ -493,8 +487,11 @@ void SequencerPipe::complete(Work& work) {
         static_cast<double>(work.bytes) / static_cast<double>(made);
   }
   if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
-    // Bytes that only this stage could let go, and it wants more of them.
-    const std::int64_t held = op_->held_bytes(*state_) + inbox_bytes();
+    // Bytes that only this stage could let go, and it wants more of them. What
+    // other inputs have ready goes out with what it waits for.
+    const std::int64_t held =
+        op_->held_bytes(*state_) +
+        inputs_[static_cast<std::size_t>(work.step.input)].bytes;
     const std::int64_t budget = run_.config().memory_budget;
     if (held >= budget) {
       fail(absl::ResourceExhaustedError(absl::StrCat(
