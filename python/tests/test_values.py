@@ -212,6 +212,22 @@ def test_writing_to_a_writable_batch_changes_nothing_else():
             assert (batch == -i).all()
 
 
+def test_fresh_arrays_are_writable_wherever_they_lie_in_a_block():
+    rows = ps.Dataset.from_tensor_slices(np.zeros((10, 4)))
+    for ds in (
+        rows.map(lambda x: x + 1),
+        ps.Dataset.range(10).batch(4),
+        ps.Dataset.range(10).map(lambda x: np.full(5, x), executor="thread"),
+        ps.Dataset.range(10).map(lambda x: np.full(5000, x), executor="thread"),
+        ps.Dataset.from_list([[1], [2, 3]] * 5).padded_batch(2),
+    ):
+        arrays = ds.to_list()
+        assert all(a.flags.writeable for a in arrays)
+        for i, a in enumerate(arrays):
+            assert not any(np.shares_memory(a, b) for b in arrays[i + 1 :])
+    assert not any(a.flags.writeable for a in rows)
+
+
 def test_what_a_cache_holds_is_read_only():
     ds = ps.Dataset.range(8).map(lambda x: np.full(4096, x)).batch(4).cache()
     for _ in range(2):

@@ -10,6 +10,24 @@ namespace {
 
 constexpr int kMaxNesting = 8;
 
+/// Gives every row of a packed column memory of its own, if nobody else refers
+/// to theirs.
+void separate_rows(Column& column) {
+  const Tensor& packed = column.tensor();
+  if (packed.rank() < 2 || !packed.exclusive()) return;
+  std::vector<Tensor> rows;
+  rows.reserve(static_cast<std::size_t>(packed.shape()[0]));
+  for (std::int64_t i = 0; i < packed.shape()[0]; ++i) {
+    const Tensor row = packed.row(i);
+    rows.push_back(Tensor::from_buffer(
+        row.dtype(), row.shape(),
+        Buffer::external(row.data(), static_cast<std::size_t>(row.byte_size()),
+                         [row] {}, true),
+        row.data()));
+  }
+  column = Column(std::move(rows));
+}
+
 }  // namespace
 
 std::uint64_t DatasetState::seed(const Options& options) {
@@ -126,11 +144,12 @@ IteratorCore::Next IteratorCore::next(
     switch (run_->fetch(block_, begin_, end_, mark_, interrupted)) {
       case Run::Fetch::kBlock:
         row_ = begin_;
+        own_block();
         break;
       case Run::Fetch::kEnd:
         mark_ = mark_.after(used);
         begin_ = row_ = end_ = 0;
-        block_.reset();
+        drop_block();
         ended_ = true;
         return Next::kEnd;
       case Run::Fetch::kCancelled:
@@ -147,7 +166,7 @@ IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
   const std::int64_t row = row_++;
   const bool bounded = run_->bounded();
   if (bounded && !forked()) run_->consumer_holds(end_ - row_);
-  const Block& block = block_->block;
+  const Block& block = own_block_ ? *own_block_ : block_->block;
   if (!block.errors().empty()) {
     if (ErrorRef e = block.error_ref(row)) {
       error = std::move(e);
@@ -155,9 +174,40 @@ IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
     }
   }
   block.read_element(row, element);
+  if (own_block_) {
+    for (Column& column : own_block_->columns()) {
+      if (column.packed()) continue;
+      column.rows()[static_cast<std::size_t>(row)] = Tensor();
+    }
+  }
   // What was handed out is the consumer's: its bytes leave the ledger.
-  if (row_ == end_) block_.reset();
+  if (row_ == end_) drop_block();
   return Next::kElement;
+}
+
+void IteratorCore::own_block() {
+  own_block_.reset();
+  own_charge_.reset();
+  // The last row of a block is its consumer's in any case.
+  if (!hands_over_ || end_ - begin_ < 2 || !block_->unique()) return;
+  const Block::Columns& columns = block_->block.columns();
+  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) {
+        return !column.packed() || column.tensor().rank() > 1;
+      })) {
+    return;  // scalars are copied
+  }
+  own_charge_ = Charge(&run_->account(), block_->charge.bytes());
+  own_block_ = block_->block;
+  block_.reset();
+  for (Column& column : own_block_->columns()) {
+    if (column.packed()) separate_rows(column);
+  }
+}
+
+void IteratorCore::drop_block() {
+  block_.reset();
+  own_block_.reset();
+  own_charge_.reset();
 }
 
 std::string IteratorCore::state_dict() const {
@@ -206,7 +256,7 @@ bool IteratorCore::close(std::int64_t timeout_ns) {
   std::lock_guard lock(mutex_);
   node.swap(node_);
   mark_ = mark_.after(row_ - begin_);
-  block_.reset();
+  drop_block();
   begin_ = row_ = end_ = 0;
   return true;
 }
