@@ -17,16 +17,10 @@ _STATE_VERSION = 1
 
 def state_bytes(state: Any) -> bytes:
     """What `Iterator.state_dict` packed."""
-    if state is None:
-        return b""
-    if isinstance(state, bytes):
-        return state
-    if (
-        isinstance(state, dict)
-        and state.get("version") == _STATE_VERSION
-        and isinstance(state.get("state"), bytes)
-    ):
-        packed: bytes = state["state"]
+    packed = state
+    if isinstance(state, dict) and state.get("version") == _STATE_VERSION:
+        packed = state.get("state")
+    if isinstance(packed, bytes) and packed:
         return packed
     raise ArgumentTypeError(
         f"iterator: state must be what state_dict() gave, got {type(state).__name__}"
@@ -59,7 +53,8 @@ class Stats:
 
     Totals are attributes (``elements``, ``consumer_wait_ns``, ``bytes_held``
     ...), ``stages`` and ``pipes`` are lists of dicts, ``decisions`` says what
-    the engine changed by itself and why, ``python`` what the GIL cost.
+    the engine changed by itself and why, ``python`` what the GIL cost,
+    ``quarantine`` the first 1,000 errors that were skipped or replaced.
 
     >>> import penstock as ps
     >>> it = iter(ps.Dataset.range(100))
@@ -83,6 +78,8 @@ class Stats:
     memory_budget: int
     cpu_budget: int
     errors_skipped: int
+    errors_replaced: int
+    quarantine: list[dict[str, Any]]
 
     def __init__(self, values: dict[str, Any], python: list[PythonStageStats]) -> None:
         self._text = values.pop("text")
@@ -138,7 +135,9 @@ class Iterator(_penstock.Iterator):
     def __init__(self, dataset: Dataset, state: Any = None) -> None:
         baseline = [fn.handle.counters() for fn in dataset._functions.values()]
         _prepare_workers(dataset)
-        super().__init__(dataset._native, state_bytes(state))
+        super().__init__(
+            dataset._native, b"" if state is None else state_bytes(state)
+        )
         self._dataset = dataset
         self._baseline = baseline
         # Set by _watch: its place among all iterators, and clocks at its start.

@@ -131,11 +131,11 @@ void bind_sources(nb::class_<Dataset>& c) {
   c.def_static("from_tensors", [](nb::object value, Text name) {
     return Dataset::from_tensors(element(value, "from_tensors", Arrays::kShare),
                                  std::move(name));
-  });
+  }, nb::arg().none(), nb::arg());
   c.def_static("from_tensor_slices", [](nb::object value, Text name) {
     return Dataset::from_tensor_slices(
         element(value, "from_tensor_slices", Arrays::kShare), std::move(name));
-  });
+  }, nb::arg().none(), nb::arg());
   c.def_static("from_list", [](nb::list values, Text name) {
     std::vector<Element> elements;
     elements.reserve(nb::len(values));
@@ -328,7 +328,7 @@ void bind_transformations(nb::class_<Dataset>& c) {
     return d.repeat(n, std::move(name));
   });
   c.def("cache", [](const Dataset& d, std::optional<Text> path, Text name) {
-    return path ? d.cache(*std::move(path), std::move(name)) : d.cache();
+    return d.cache({.path = std::move(path), .name = std::move(name)});
   }, nb::arg().none(), nb::arg());
   c.def("snapshot", [](const Dataset& d, Text path, Text name) {
     return d.snapshot(std::move(path), std::move(name));

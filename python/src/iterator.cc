@@ -141,7 +141,18 @@ nb::dict stats_dict(const IteratorStats& s) {
   d["bytes_peak"] = s.bytes_peak;
   d["memory_budget"] = s.memory_budget;
   d["cpu_budget"] = s.cpu_budget;
+  nb::list quarantine;
+  for (const QuarantinedError& error : s.quarantine) {
+    nb::dict one;
+    one["stage"] = error.stage;
+    one["element"] = error.element;
+    one["message"] = error.message;
+    one["replaced"] = error.replaced;
+    quarantine.append(one);
+  }
+  d["quarantine"] = quarantine;
   d["errors_skipped"] = s.errors_skipped;
+  d["errors_replaced"] = s.errors_replaced;
   d["text"] = s.to_string();
   return d;
 }
