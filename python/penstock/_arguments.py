@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 import os
 from typing import Any
 
-from penstock._errors import ArgumentTypeError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._options import GLOBAL
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
 
@@ -21,11 +22,33 @@ def integer(op: str, parameter: str, value: Any) -> int:
         else:
             if -(2**63) <= number < 2**63:
                 return number
+            raise InvalidArgumentError(
+                f"{op}: {parameter} must fit into 64 bits, got {number}"
+            )
     raise ArgumentTypeError(f"{op}: {parameter} must be an int, got {value!r}")
 
 
 def optional_integer(op: str, parameter: str, value: Any) -> int | None:
     return None if value is None else integer(op, parameter, value)
+
+
+def budget(op: str, parameter: str, value: Any, stop: int = 2**63) -> int | None:
+    number = optional_integer(op, parameter, value)
+    if number is not None and not 1 <= number < stop:
+        raise InvalidArgumentError(
+            f"{op}: {parameter} must be >= 1"
+            + (f" and < {stop}" if number > 0 else "")
+            + f", got {number}"
+        )
+    return number
+
+
+def optional_number(op: str, parameter: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return float(value)
+    raise ArgumentTypeError(f"{op}: {parameter} must be a number, got {value!r}")
 
 
 def boolean(op: str, parameter: str, value: Any) -> bool:
@@ -39,10 +62,12 @@ def optional_boolean(op: str, parameter: str, value: Any) -> bool | None:
 
 
 def seed(op: str, value: Any) -> int | None:
-    """Any int; negative ones count from 2**64 down."""
+    """Any int, of which the last 64 bits count."""
     if value is None:
         return None
-    return integer(op, "seed", value) % 2**64
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        return operator.index(value) % 2**64
+    return integer(op, "seed", value)
 
 
 def text(op: str, parameter: str, value: Any) -> str:

@@ -184,8 +184,9 @@ class Dataset(Sources, FileSources, Transforms):
         True
         """
         index = check.integer("at", "i", i)
-        if index < 0 and self.cardinality() >= 0:
-            index += self.cardinality()
+        size = self.cardinality()
+        if -size <= index < 0:
+            index += size
         return self._native.at(index)
 
     def reduce(self, init: Any, fn: Callable[..., Any]) -> Any:
@@ -306,7 +307,7 @@ def _same_types(a: Any, b: Any) -> bool:
             and list(a) == list(b)
             and all(_same_types(a[k], b[k]) for k in a)
         )
-    return bool(getattr(a, "dtype", a) == getattr(b, "dtype", b))
+    return type(a) is type(b) and getattr(a, "dtype", a) == getattr(b, "dtype", b)
 
 
 def wrap_dataset(native: Any) -> Dataset:

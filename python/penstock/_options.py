@@ -71,15 +71,15 @@ def error_policy(op: str, policy: ErrorPolicy) -> tuple[Any, ...] | None:
     if policy == "skip":
         return ("skip", None, None)
     if isinstance(policy, Skip):
-        if policy.limit is not None and policy.limit < 0:
-            raise InvalidArgumentError(
-                f"{op}: Skip.limit must be >= 0, got {policy.limit}"
-            )
-        if policy.rate is not None and not 0 <= policy.rate <= 1:
-            raise InvalidArgumentError(
-                f"{op}: Skip.rate must be in [0, 1], got {policy.rate}"
-            )
-        return ("skip", policy.limit, policy.rate)
+        from penstock import _arguments as check
+
+        limit = check.optional_integer(op, "Skip.limit", policy.limit)
+        rate = check.optional_number(op, "Skip.rate", policy.rate)
+        if limit is not None and limit < 0:
+            raise InvalidArgumentError(f"{op}: Skip.limit must be >= 0, got {limit}")
+        if rate is not None and not 0 <= rate <= 1:
+            raise InvalidArgumentError(f"{op}: Skip.rate must be in [0, 1], got {rate}")
+        return ("skip", limit, rate)
     if isinstance(policy, Replace):
         return ("replace", policy.value)
     raise ArgumentTypeError(
@@ -112,17 +112,23 @@ class Options:
     worker_timeout: float | None = None
 
     def _native(self) -> dict[str, Any]:
-        if self.worker_timeout is not None and not self.worker_timeout > 0:
+        from penstock import _arguments as check
+
+        op = "with_options"
+        timeout = check.optional_number(op, "worker_timeout", self.worker_timeout)
+        if timeout is not None and not timeout > 0:
             raise InvalidArgumentError(
-                f"with_options: worker_timeout must be > 0, got {self.worker_timeout}"
+                f"{op}: worker_timeout must be > 0, got {self.worker_timeout}"
             )
+        deterministic = check.optional_boolean(op, "deterministic", self.deterministic)
+        autotune = check.optional_boolean(op, "autotune", self.autotune)
         return {
-            "cpu_budget": self.cpu_budget,
-            "memory_budget": self.memory_budget,
-            "deterministic": None if self.deterministic else False,
-            "seed": self.seed,
-            "autotune": None if self.autotune else False,
+            "cpu_budget": check.budget(op, "cpu_budget", self.cpu_budget, 2**31),
+            "memory_budget": check.budget(op, "memory_budget", self.memory_budget),
+            "deterministic": False if deterministic is False else None,
+            "seed": check.seed(op, self.seed),
+            "autotune": False if autotune is False else None,
             "on_error": None
             if self.on_error == "raise"
-            else error_policy("with_options", self.on_error),
+            else error_policy(op, self.on_error),
         }

@@ -34,6 +34,10 @@ def _source(
 def check_datasets(op: str, datasets: Any) -> tuple[Dataset, ...]:
     from penstock._dataset import Dataset
 
+    if isinstance(datasets, Dataset):  # would be run to its end, if it has one
+        raise ArgumentTypeError(
+            f"{op}: datasets must be a sequence of Dataset objects, got one Dataset"
+        )
     try:
         items = tuple(datasets)
     except TypeError:
@@ -260,6 +264,8 @@ class Sources:
             if isinstance(value, (tuple, list)):
                 return tuple(convert(v) for v in value)
             if isinstance(value, dict):
+                for key in value:
+                    check.text("zip", "a key of datasets", key)
                 return {k: convert(v) for k, v in value.items()}
             raise ArgumentTypeError(
                 f"zip: datasets must be Dataset objects, got {type(value).__name__}"

@@ -305,6 +305,12 @@ class Transforms:
             )
         if window_size_func is not None:
             check_callable(op, "window_size_func", window_size_func)
+        elif check.integer(op, "window_size", window_size) < 1:
+            raise InvalidArgumentError(
+                f"{op}: window_size must be >= 1, got {window_size}"
+            )
+        check_callable(op, "key_fn", key_fn)
+        check_callable(op, "reduce_fn", reduce_fn)
         spec = self._native.element_spec
         key = lower(key_fn, "number", op, "auto", spec)
         reduce = lower(reduce_fn, "dataset", op, "thread")
@@ -350,6 +356,7 @@ class Transforms:
         [[[1], [4]], [[1, 2, 3, 0], [5, 6, 7, 8]]]
         """
         op = "bucket_by_sequence_length"
+        check_callable(op, "len_fn", len_fn)
         spec = self._native.element_spec
         length = lower(len_fn, "number", op, "auto", spec)
         native = self._native.bucket_by_sequence_length(
@@ -395,6 +402,7 @@ class Transforms:
         True
         """
         op = "rejection_resample"
+        check_callable(op, "class_func", class_func)
         lowered = lower(class_func, "number", op, "auto", self._native.element_spec)
         native = self._native.rejection_resample(
             lowered.handle,

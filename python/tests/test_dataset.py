@@ -297,3 +297,36 @@ def test_reduce_keeps_structure_and_dtype():
         ds.reduce(0, lambda s, a, b: 1.5)
     with pytest.raises(ZeroDivisionError):
         ds.reduce(0, lambda s, a, b: 1 // 0)
+
+
+def test_a_zip_needs_room_for_one_tuple_only():
+    def big():
+        return ps.Dataset.range(40).map(lambda x: np.full(25_000, x, np.float64))
+
+    ds = ps.Dataset.zip(big(), big(), big())
+    ds = ds.with_options(ps.Options(memory_budget=1 << 20))
+    assert sum(1 for _ in ds) == 40
+
+
+def test_a_cache_in_memory_has_its_name():
+    assert "cache#1:kept" in ps.Dataset.range(3).cache(name="kept").explain()
+
+
+def test_stats_list_what_was_skipped_or_replaced():
+    ds = ps.Dataset.range(4).map(lambda x: 6 // int(x), on_error=ps.Replace(0))
+    it = iter(ds)
+    assert ints(it) == [0, 6, 3, 2]
+    stats = it.stats()
+    assert stats.errors_replaced == 1 and stats.errors_skipped == 0
+    (error,) = stats.quarantine
+    assert error["stage"] == "map#1" and error["element"] == "0" and error["replaced"]
+    assert "ZeroDivisionError" in error["message"]
+
+
+def test_an_iterator_is_not_restarted_by_a_state_that_is_none():
+    it = iter(ps.Dataset.range(3))
+    next(it)
+    for state in (None, b"", {"version": 1, "state": b""}):
+        with pytest.raises(TypeError, match="state_dict"):
+            it.load_state_dict(state)
+    assert ints(it) == [1, 2]
