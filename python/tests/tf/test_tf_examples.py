@@ -213,7 +213,7 @@ def test_a_flat_picture_is_refused_with_the_remedy(records):
 
 
 def test_two_pictures_are_cropped_alike():
-    pair = np.stack([np.arange(60).reshape(5, 4, 3)] * 2)
+    pair = np.stack([np.arange(60, dtype=np.float32).reshape(5, 4, 3)] * 2)
 
     def jitter(images):
         images = tf.image.random_crop(images, size=[2, 3, 3, 3])
