@@ -41,8 +41,14 @@ Compression compression_of(std::string_view op, const std::string& name) {
   return *known;
 }
 
+/// The names that a reader was given: no stage of the user's, so that the
+/// reader is number 0.
 Dataset names_dataset(std::vector<std::string> names) {
-  return build_dataset(OpOr(ops::make_file_names(std::move(names))), {}, "");
+  auto node = std::make_shared<Node>(
+      *build_dataset(OpOr(ops::make_file_names(std::move(names))), {}, "")
+           .node());
+  node->index = -1;
+  return Dataset(std::move(node));
 }
 
 ops::TFRecordOptions lower_options(const TFRecordOptions& options) {

@@ -82,6 +82,7 @@ class NodeInputs final : public IndexInputs {
 
 void explain_into(const Node& node, const std::string& indent,
                   std::string& out) {
+  if (node.index < 0) return;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const bool branch = node.inputs.size() > 1;
     if (branch) absl::StrAppend(&out, indent, "[", i, "]\n");

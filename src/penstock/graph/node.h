@@ -15,7 +15,7 @@ struct Node {
   std::string name;
   Spec spec;
   Cardinality cardinality;
-  int index = 0;         // along the chain; a source is 0
+  int index = 0;  // along the chain; a source is 0; -1: made for a source
   bool indexed = false;  // random access reaches down to the sources
   bool cheap = false;    // Operator::cheap() holds down to the sources
   bool error_policy = false;  // options of the chain say something on errors

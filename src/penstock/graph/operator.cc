@@ -16,6 +16,7 @@ Options Options::over(const Options& outer) const {
 }
 
 std::string StageInfo::to_string() const {
+  if (index < 0) return absl::StrCat(prefix, op);
   return absl::StrCat(prefix, op, "#", index, name.empty() ? "" : ":", name);
 }
 

@@ -152,7 +152,7 @@ TEST(Csv, ErrorsNameStageAndColumn) {
   const auto got = drain(Dataset::csv(
       put("a\n1\nx\n3\n"), {.columns = {{"a", DType::kInt64}}}));
   ASSERT_THAT(got, SizeIs(3));
-  EXPECT_THAT(got[1], AllOf(StartsWith("!csv#1"),
+  EXPECT_THAT(got[1], AllOf(StartsWith("!csv#0"),
                             HasSubstr("column 'a' must be int64, got 'x'")));
 }
 
