@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _penstock
 from penstock._device import DeviceDataset
 from penstock._errors import ArgumentTypeError, Error, InvalidArgumentError
+from penstock._functions import EXECUTORS
 from penstock._options import AUTOTUNE, Options
 from penstock._recipe import _map_datasets
 from penstock._report import Report
@@ -87,6 +88,10 @@ def what_if(
             raise InvalidArgumentError(
                 f"what_if: {label}: {unknown[0]!r} is not one of {', '.join(_KNOWN)}"
             )
+        for key, value in change.items():
+            _check_change(label, key, value)
+        if "batch" in change and not facts["stages"][numbers[label]].get("batch_size"):
+            raise InvalidArgumentError(f"what_if: {label} makes no batches")
         asked.append({"stage": numbers[label], **change})
     found = _penstock.doctor_predict(facts, asked)
     at = found["stage"]
@@ -96,6 +101,31 @@ def what_if(
         found["kind"],
         labels[at] if at >= 0 else "",
     )
+
+
+def _check_change(label: str, key: str, value: Any) -> None:
+    """Refuses what the call that it stands for would refuse."""
+    if key == "executor":
+        if value not in EXECUTORS:
+            raise InvalidArgumentError(
+                f"what_if: {label}: executor must be one of {', '.join(EXECUTORS)}, "
+                f"got {value!r}"
+            )
+        return
+    if key == "cache":
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(
+                f"what_if: {label}: cache must be a bool, got {value!r}"
+            )
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentTypeError(f"what_if: {label}: {key} must be an int, got {value!r}")
+    least = 0 if key == "prefetch" else 1
+    if value < least and (key == "batch" or value != AUTOTUNE):
+        raise InvalidArgumentError(
+            f"what_if: {label}: {key} must be >= {least}"
+            f"{'' if key == 'batch' else ' or AUTOTUNE'}, got {value}"
+        )
 
 
 # --- trying it ------------------------------------------------------------------
