@@ -33,9 +33,8 @@ def _plain(code: types.CodeType) -> list[dis.Instruction]:
     return [
         i
         for i in dis.get_instructions(code)
-        if i.opname not in ("RESUME", "NOP", "CACHE", "PRECALL", "EXTENDED_ARG",
-                            "COPY_FREE_VARS", "PUSH_NULL")
-    ]  # fmt: skip
+        if i.opname not in ("RESUME", "NOP", "CACHE", "EXTENDED_ARG", "COPY_FREE_VARS")
+    ]
 
 
 def reads(fn: Any, is_dict: bool) -> set[Leaf] | None:
@@ -108,26 +107,44 @@ def passes(fn: Any, is_dict: bool) -> dict[Leaf, Leaf] | None:
                 return key.argval, ends - 3
         return None
 
+    def begin(ends: int) -> int | None:
+        """Where the code of the value begins that ends before `ends`."""
+        depth = 0
+        for at in range(ends - 1, -1, -1):
+            i = instructions[at]
+            if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
+                return None
+            depth += dis.stack_effect(i.opcode, i.arg)
+            if depth >= 1:
+                return at if depth == 1 else None
+        return None
+
     if build.opname == "BUILD_CONST_KEY_MAP":
         keys = instructions[-3].argval
-        return _trailing(list(keys), origin, len(instructions) - 3)
+        return _trailing(list(keys), origin, begin, len(instructions) - 3)
     if build.opname == "BUILD_TUPLE":
-        return _trailing(list(range(build.arg or 0)), origin, len(instructions) - 2)
+        outputs = list(range(build.arg or 0))
+        return _trailing(outputs, origin, begin, len(instructions) - 2)
     if build.opname == "BUILD_MAP":
         return {}
     one = origin(len(instructions) - 1)
     return {None: one[0]} if one is not None and not is_dict else {}
 
 
-def _trailing(outputs: list[Leaf], origin: Any, ends: int) -> dict[Leaf, Leaf]:
+def _trailing(
+    outputs: list[Leaf], origin: Any, begin: Any, ends: int
+) -> dict[Leaf, Leaf]:
     """Outputs that are plain loads, from the last one back."""
     found: dict[Leaf, Leaf] = {}
     for output in reversed(outputs):
         one = origin(ends)
-        if one is None:
+        if one is not None:
+            found[output], ends = one
+            continue
+        start = begin(ends)
+        if start is None:
             break
-        found[output] = one[0]
-        ends = one[1]
+        ends = start
     return found
 
 
@@ -175,46 +192,65 @@ def add_leaves(plan: Plan) -> None:
 
 
 def _late_filter(plan: Plan, i: int) -> None:
+    """Back over the maps that pass on all that the predicate reads."""
     stage = plan.stages[i]
-    at = stage.facts["inputs"][0]
-    while plan.stages[at].facts["op"] in ("prefetch", "with_options"):
-        at = plan.stages[at].facts["inputs"][0]
-    costly = plan.stages[at]
-    if costly.facts["op"] != "map" or costly.fn is None:
-        return
     used = reads(stage.fn, _takes_dict(stage, plan))
-    passed = passes(costly.fn, _takes_dict(costly, plan))
-    if used and passed and used <= set(passed):
-        stage.facts["filter_could_pass"] = at
+    at = stage.facts["inputs"][0]
+    while used:
+        before = plan.stages[at]
+        if before.facts["op"] == "map" and before.fn is not None:
+            passed = passes(before.fn, _takes_dict(before, plan))
+            if not passed or not used <= set(passed):
+                return
+            stage.facts["filter_could_pass"] = at
+            used = {passed[leaf] for leaf in used}
+        elif before.facts["op"] not in ("prefetch", "with_options"):
+            return
+        at = before.facts["inputs"][0]
 
 
-def _next_function(plan: Plan, i: int) -> Stage | None:
-    """The function that reads what stage `i` gives, if there is just one."""
+def _readers(plan: Plan, i: int) -> list[Stage]:
+    """The functions that read what stage `i` gives, up to a map that makes
+    something else of it; none if there is more than one way."""
     skip = ("prefetch", "with_options", "shuffle", "repeat", "take", "skip", "cache",
             "shard", "ignore_errors", "batch")  # fmt: skip
+    found: list[Stage] = []
     at = i
     while True:
         behind = [s for s in plan.stages if at in s.facts["inputs"]]
         if len(behind) != 1:
-            return None
+            return []
         stage = behind[0]
-        if stage.facts["op"] == "map" and stage.fn is not None:
-            return stage
-        if stage.facts["op"] not in skip:
-            return None
+        if stage.facts["op"] in ("map", "filter") and stage.fn is not None:
+            found.append(stage)
+            if stage.facts["op"] == "map":
+                return found
+        elif stage.facts["op"] not in skip:
+            return []
         at = plan.stages.index(stage)
+
+
+def _read_of(plan: Plan, i: int, is_dict: bool) -> set[Leaf] | None:
+    """Leaves of stage `i` that are read behind it; None if that cannot be told."""
+    found: set[Leaf] = set()
+    readers = _readers(plan, i)
+    for reader in readers:
+        used = reads(reader.fn, is_dict)
+        if used is None:
+            return None
+        found |= used
+    return found if readers else None
 
 
 def _unused(plan: Plan, i: int) -> None:
     stage = plan.stages[i]
     if stage.lowered is None or stage.lowered.executor == "native":
         return
-    reader = _next_function(plan, i)
     outputs = made(stage.fn)
-    if reader is None or outputs is None:
+    if outputs is None:
         return
     is_dict = bool(outputs) and isinstance(outputs[0], str)
-    used = reads(reader.fn, is_dict)
+    used = _read_of(plan, i, is_dict)
     if used is None:
         return
     passed = passes(stage.fn, _takes_dict(stage, plan)) or {}
@@ -232,13 +268,12 @@ def _unused(plan: Plan, i: int) -> None:
 def _unused_branch(plan: Plan, i: int) -> None:
     """A branch of a zip whose leaf the function behind it does not read."""
     stage = plan.stages[i]
-    reader = _next_function(plan, i)
-    if reader is None:
-        return
-    used = reads(reader.fn, False)
+    used = _read_of(plan, i, False)
     branches = stage.facts["inputs"]
-    code = _code(reader.fn)
-    if used is None or code is None or code.co_argcount != len(branches):
+    codes = [_code(reader.fn) for reader in _readers(plan, i)]
+    if used is None or any(
+        code is None or code.co_argcount != len(branches) for code in codes
+    ):
         return
     for number, at in enumerate(branches):
         if number in used:

@@ -18,7 +18,10 @@ void late_filter(const Model& model, Findings& out) {
     Finding f;
     f.code = "late-filter";
     f.stage = i;
-    f.changes = {{.stage = costly, .compute = kept, .wait = kept}};
+    for (int at = s.inputs.front();; at = stage_of(model, at).inputs.front()) {
+      f.changes.push_back({.stage = at, .compute = kept, .wait = kept});
+      if (at == costly) break;
+    }
     f.speedup = model.gain(f.changes);
     f.cause = absl::StrCat(
         "it drops elements that ", before.label,
