@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Union
@@ -12,6 +13,27 @@ from penstock._functions import check_callable
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
+    from penstock._report import Report
+
+
+class TimedPut:
+    """A `put` that knows how long it took."""
+
+    def __init__(self, put: Callable[[Any], Any]) -> None:
+        self.put = put
+        self.seconds = 0.0
+        self.idle = 0.0  # between two of them
+        self.last = 0.0
+
+    def __call__(self, batch: Any) -> Any:
+        began = time.perf_counter()
+        if self.last:
+            self.idle += began - self.last
+        try:
+            return self.put(batch)
+        finally:
+            self.last = time.perf_counter()
+            self.seconds += self.last - began
 
 
 class DeviceDataset:
@@ -53,8 +75,11 @@ class _Lane:
     iterator can end it."""
 
     def __init__(self, device: DeviceDataset, inner: Any) -> None:
-        self.put = device._put
+        put = device._put
+        self.put = put if isinstance(put, TimedPut) else TimedPut(put)
         self.n = device._n
+        self.taken = 0
+        self.waited = 0.0  # seconds, by who takes
         self.inner = inner
         self.changed = threading.Condition()
         self.ready: deque[_Item] = deque()
@@ -99,6 +124,7 @@ class _Lane:
             return None
 
     def next(self) -> _Item:
+        began = time.perf_counter()
         with self.changed:
             while not self.ready and not self.closed:
                 self.changed.wait()
@@ -107,6 +133,8 @@ class _Lane:
             if self.ready[0] is None:
                 return None  # stays: the end is the end
             item = self.ready.popleft()
+            self.taken += 1
+            self.waited += time.perf_counter() - began
             self.changed.notify_all()
             return item
 
@@ -148,6 +176,12 @@ class DeviceIterator:
 
     def stats(self) -> Any:
         return self._lane.inner.stats()
+
+    def doctor(self, seconds: float = 2.0) -> Report:
+        """As `Iterator.doctor`; knows of the copies, too."""
+        from penstock._doctor import examine
+
+        return examine(self, seconds)
 
     def close(self) -> None:
         self._lane.close()

@@ -16,8 +16,14 @@ import numpy as np
 from penstock import _doctor_probe as probe
 from penstock import _doctor_trials as trials
 from penstock import _penstock
-from penstock._device import DeviceDataset
-from penstock._doctor_facts import Counters, Plan, Stage, plan_of, stage_facts
+from penstock._device import DeviceDataset, DeviceIterator, TimedPut
+from penstock._doctor_facts import (
+    Counters,
+    Plan,
+    Stage,
+    plan_of,
+    stage_facts,
+)
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._iterator import Iterator
@@ -81,12 +87,23 @@ def doctor(
     return report
 
 
-def examine(it: Iterator, seconds: float = 2.0) -> Report:
+def examine(it: Iterator | DeviceIterator, seconds: float = 2.0) -> Report:
     """`Iterator.doctor`: what limits a running iterator, without stopping it."""
     if not seconds > 0:
         raise InvalidArgumentError(f"doctor: seconds must be > 0, got {seconds}")
-    observation = Observation(plan_of(it._dataset), None)
-    observation.watch(it, float(seconds))
+    if isinstance(it, Iterator):
+        observation = Observation(plan_of(it._dataset), None)
+        observation.watch(it, float(seconds))
+        return observation.report()
+    lane = it._lane
+    observation = Observation(plan_of(lane.inner._dataset), None)
+    observation.add_device(lane.n, lane.put)
+    taken, waited = lane.taken, lane.waited
+    observation.watch(lane.inner, float(seconds))
+    # To the engine the copying thread is the consumer.
+    observation.elements = lane.taken - taken
+    observation.wait_s = lane.waited - waited
+    observation.think_s = max(0.0, observation.seconds - observation.wait_s)
     return observation.report()
 
 
@@ -100,29 +117,9 @@ def observe(
     probe.calibrate()
     observation = Observation(plan_of(inner), consumer)
     if isinstance(ds, DeviceDataset):
-        observation.add_device(ds)
+        observation.add_device(ds._n, TimedPut(ds._put))
     observation.run(ds, seconds)
     return observation
-
-
-class _TimedPut:
-    """A `put` that knows how long it took."""
-
-    def __init__(self, put: Callable[[Any], Any]) -> None:
-        self.put = put
-        self.seconds = 0.0
-        self.idle = 0.0  # between two of them
-        self.last = 0.0
-
-    def __call__(self, batch: Any) -> Any:
-        began = time.perf_counter()
-        if self.last:
-            self.idle += began - self.last
-        try:
-            return self.put(batch)
-        finally:
-            self.last = time.perf_counter()
-            self.seconds += self.last - began
 
 
 class Observation:
@@ -150,11 +147,13 @@ class Observation:
         self.steps: list[float] = []
         self.step_alone_s = 0.0
         self.step_alone_cpu_s = 0.0
-        self.put: _TimedPut | None = None
+        self.put: TimedPut | None = None
         self.put_s = 0.0
         self.put_idle_s = 0.0
         self.errors = 0
         self.restart_s = 0.0  # between two passes over the data
+        self.passes = 1
+        self.strings = 0  # in an element
         self.hot: dict[str, list[dict[str, Any]]] = {}
         self.unused: dict[str, float] = {}  # share of time for nothing, by stage
         self._decisions = 0  # that the engine had taken at the last look
@@ -171,7 +170,7 @@ class Observation:
                 if share >= 0:
                     self.unused[stage.label] = share
 
-    def add_device(self, ds: DeviceDataset) -> None:
+    def add_device(self, n: int, put: TimedPut) -> None:
         last = len(self.plan.stages) - 1
         before = self.plan.stages[last].facts
         facts = {
@@ -185,9 +184,9 @@ class Observation:
             "source": False,
             "sequential": True,
         }
-        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={ds._n})", ""))
+        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={n})", ""))
         self.plan.device = last + 1
-        self.put = _TimedPut(ds._put)
+        self.put = put
 
     # --- running ----------------------------------------------------------------
 
@@ -236,6 +235,7 @@ class Observation:
                             count = 0
                             self.steps.clear()
                             window = _Mark(self)
+                            window.wait_ns = base.totals["consumer_wait_ns"]
                             start = window
                             t0 = clock()
                             end = t0 + max(seconds - warm_s, 0.1)
@@ -262,6 +262,7 @@ class Observation:
                     next_of = iter(it).__next__
                     if watching:
                         self.restart_s += clock() - ended
+                        self.passes += 1
                     continue
                 except Exception:
                     self.errors += 1
@@ -290,6 +291,7 @@ class Observation:
             sampler.stop()
             it.close()
         self.take(sampler)
+        self.strings = probe.strings_in(element)
         if consumer is not None and count:
             self._step_alone(consumer, element)
 
@@ -339,6 +341,7 @@ class Observation:
                 "t": t,
                 "rate": (count - mark.count) / span,
                 "bytes_held": counters.memory["held"],
+                "wait_share": self._wait_share(counters, mark, after, span),
                 "busy": busy,
             }
         )
@@ -346,6 +349,14 @@ class Observation:
         self.threads = max(self.threads, used.threads)
         after.count = count
         return after
+
+    def _wait_share(
+        self, counters: Counters, mark: _Mark, after: _Mark, span: float
+    ) -> float:
+        after.wait_ns = counters.totals["consumer_wait_ns"]
+        # An iterator that was made since then counts from nothing.
+        before = mark.wait_ns if mark.wait_ns <= after.wait_ns else 0.0
+        return min(1.0, (after.wait_ns - before) / 1e9 / span)
 
     def _finish(
         self, start: _Mark, count: int, wait: float, think: float, think_cpu: float
@@ -383,6 +394,7 @@ class Observation:
         sampler = probe.Sampler(self.plan)
         base = Counters.of(it, self.plan)
         start = mark = _Mark(self)
+        start.wait_ns = base.totals["consumer_wait_ns"]
         sampler.start()
         count = base.totals["elements"]
         try:
@@ -463,14 +475,23 @@ class Observation:
             "bytes_peak": float(self.seen.memory["peak"]),
             "memory_budget": float(self.seen.memory["budget"]),
             "call_overhead_s": probe.call_overhead(),
-            "next_s": probe.next_overhead(),
+            "next_s": self._next_s(),
             "native_row_s": probe.native_row(False),
             "native_filter_s": probe.native_row(True),
             "gil_busy": self.gil_busy,
             "run_delay_s": self.cpu.run_delay,
+            "bounded": bool(stages) and stages[output].get("prefetch", -1) > 0,
             "windows": self.windows,
         }
         return self._facts
+
+    def _next_s(self) -> float:
+        """Seconds to take an element that is ready, and to begin again when the
+        data has ended."""
+        taking = probe.next_overhead() + self.strings * probe.string_overhead()
+        if self.passes > 1 and self.elements:
+            taking += probe.first_element() * self.passes / self.elements
+        return taking
 
     def report(self) -> Report:
         """The verdict, with everything a viewer wants."""
@@ -638,6 +659,7 @@ class _Mark:
             else 0.0
         )
         self.count = 0
+        self.wait_ns = 0.0
         self.busy: dict[str, float] = {}
         put = observation.put
         self.put_s = put.seconds if put else 0.0

@@ -6,7 +6,9 @@ counters; two of them make the measured part.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import random
 import re
 import types
 from dataclasses import dataclass, field
@@ -19,7 +21,7 @@ from penstock import _penstock
 from penstock._dtypes import string
 from penstock._errors import Error
 from penstock._options import GLOBAL
-from penstock._purity import keeps_to_itself
+from penstock._purity import _codes, keeps_to_itself
 from penstock._spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -57,6 +59,16 @@ _KEEP_ORDER = {
     "with_options",
     "ignore_errors",
     "parse_example",
+    "repeat",
+    "zip",
+    "concatenate",
+    "batch",
+    "unbatch",
+    "tfrecord",
+    "text_lines",
+    "csv",
+    "jsonl",
+    "tar",
 }
 # Inside nested datasets, where the graph is not at hand.
 _CALLS = {"from_generator", "from_indexable", "map", "filter", "scan", "flat_map"}
@@ -66,7 +78,9 @@ _FIXABLE = re.compile(
     r"branch|depends on data|if |truth|print|a mask|has a try|while|bool\b"
     r"|more than \d+|has no native form"
 )
-_RANDOM_NAMES = {"random", "rand", "randn", "randint", "uuid4", "time", "urandom"}
+_DRAWS = {"rand", "randn", "randint", "uuid1", "uuid4", "urandom", "secrets"}
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_MOST_FUNCTIONS = 100  # that are looked into for random values
 
 
 @dataclass
@@ -245,6 +259,8 @@ def _add_arguments(stage: Stage) -> None:
         facts["repeats"] = -1 if count is None or count < 0 else int(count)
     if op in ("random", "rejection_resample", "sample_from_datasets"):
         facts["random"] = True
+    if facts["source"] and args.get("shuffle"):
+        facts["random"] = True
     compression = args.get("compression")
     if isinstance(compression, str):
         facts["compression"] = compression
@@ -298,39 +314,57 @@ def _stays(stage: Stage) -> str:
 
 
 def draws(fn: Any) -> bool:
-    """Whether `fn` may give something else the next time."""
-    code = getattr(fn, "__code__", None)
-    if not isinstance(code, types.CodeType):
+    """Whether `fn`, or a function of the user's that it calls, may draw random
+    values."""
+    if not isinstance(getattr(fn, "__code__", None), types.CodeType):
         return True
-    stack = [code]
-    while stack:
-        at = stack.pop()
-        if _RANDOM_NAMES & {*at.co_names, *at.co_freevars}:
-            # time.sleep and time.perf_counter wait; they draw nothing.
-            names = set(at.co_names) & _RANDOM_NAMES
-            if names != {"time"} or "time" in at.co_freevars:
+    seen: list[Any] = [fn]
+    for function in seen:
+        names: set[str] = set()
+        for code in _codes(function.__code__):
+            names |= {*code.co_names, *code.co_freevars}
+        # Also random_flip_left_right, or stateless_random_uniform.
+        if _DRAWS & names or any("random" in name for name in names):
+            return True
+        for value in _captured(function, names):
+            if isinstance(getattr(value, "__self__", value), _GENERATORS):
                 return True
-            if not {"sleep", "perf_counter"} & set(at.co_names):
+            if "random" in getattr(value, "__name__", ""):
                 return True
-        stack += [c for c in at.co_consts if isinstance(c, types.CodeType)]
+            if isinstance(value, types.FunctionType) and value not in seen:
+                root = value.__module__.partition(".")[0]
+                if root not in ("penstock", "numpy"):
+                    seen.append(value)
+        if len(seen) > _MOST_FUNCTIONS:
+            return True
     return False
+
+
+def _captured(fn: Any, names: set[str]) -> list[Any]:
+    """What `names` are in the closure and the globals of `fn`."""
+    values = [fn.__globals__[name] for name in names if name in fn.__globals__]
+    for cell in fn.__closure__ or ():
+        with contextlib.suppress(ValueError):  # not set yet
+            values.append(cell.cell_contents)
+    return values
 
 
 def _add_order(plan: Plan, i: int) -> None:
     facts = plan.stages[i].facts
-    if facts["op"] != "shuffle":
-        return
-    at = facts["inputs"][0] if facts["inputs"] else -1
-    while at >= 0:
-        one = plan.stages[at].facts
-        if one["source"]:
-            args = plan.stages[at].dataset
-            shuffled = args is not None and bool(arguments(args).get("shuffle"))
-            facts["in_order_source"] = one["op"] in _ORDERED_SOURCES and not shuffled
-            return
-        if one["op"] not in _KEEP_ORDER or len(one["inputs"]) != 1:
-            return
-        at = one["inputs"][0]
+    if facts["op"] == "shuffle":
+        facts["in_order_source"] = all(_in_order(plan, k) for k in facts["inputs"])
+
+
+def _in_order(plan: Plan, i: int) -> bool:
+    """Whether stage `i` gives the elements of sources in an order that means
+    something."""
+    stage = plan.stages[i]
+    if stage.facts["source"]:
+        args = {} if stage.dataset is None else arguments(stage.dataset)
+        return stage.facts["op"] in _ORDERED_SOURCES and not args.get("shuffle")
+    return stage.facts["op"] in _KEEP_ORDER and all(
+        _in_order(plan, k) for k in stage.facts["inputs"]
+    )
 
 
 def _add_moves(plan: Plan, explained: str) -> None:
@@ -487,6 +521,7 @@ def stage_facts(
         size = get("sampled_bytes") / sampled if sampled else 0.0
         facts.update(
             elements=elements,
+            elements_ever=float(now.get("elements", 0)),
             blocks=get("blocks"),
             bytes=get("bytes") or size * elements,
             busy_s=get("busy_ns", 1e-9),
@@ -512,6 +547,10 @@ def stage_facts(
             width=int(now.get("width", 0)),
             blocking=bool(now.get("blocking", False)),
         )
+        if not facts.get("spec_bytes"):
+            # Of the time before it was watched: it may have stood still since.
+            rows, held = now.get("sampled_rows", 0), now.get("sampled_bytes", 0)
+            facts["spec_bytes"] = held / rows if rows else 0.0
         if stage.lowered is not None and "executor" in facts:
             facts["executor"] = stage.lowered.executor
         out.append(facts)

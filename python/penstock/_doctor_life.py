@@ -13,6 +13,7 @@ import threading
 import time
 
 from penstock import _doctor_probe as probe
+from penstock._device import DeviceIterator
 from penstock._doctor import Observation, _Mark
 from penstock._doctor_facts import Counters, Plan, plan_of
 from penstock._errors import ArgumentTypeError
@@ -98,7 +99,9 @@ class Life:
         return report
 
 
-def report(it: Iterator, path: str | os.PathLike[str] | None = None) -> Report:
+def report(
+    it: Iterator | DeviceIterator, path: str | os.PathLike[str] | None = None
+) -> Report:
     """What limited `it` since it was made; with `path` also as one HTML page.
 
     May be called at any time until the iterator is closed, also after its data
@@ -116,6 +119,8 @@ def report(it: Iterator, path: str | os.PathLike[str] | None = None) -> Report:
     >>> ps.report(it).bound in ("pipeline", "consumer", "balanced")
     True
     """
+    if isinstance(it, DeviceIterator):
+        it = it._lane.inner
     if not isinstance(it, Iterator):
         raise ArgumentTypeError(
             f"report: it must be an Iterator, got {type(it).__name__}; for a Dataset "

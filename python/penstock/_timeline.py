@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import overload
 
 from penstock import _penstock, _watch
+from penstock._device import DeviceIterator
 from penstock._iterator import Iterator
 
 _EVENTS_PER_THREAD = 1 << 16
@@ -107,7 +108,7 @@ class Trace:
 
 @overload
 def trace(
-    it: Iterator,
+    it: Iterator | DeviceIterator,
     path: str | os.PathLike[str],
     *,
     events_per_thread: int = ...,
@@ -115,7 +116,7 @@ def trace(
 @overload
 def trace(it: str | os.PathLike[str], *, events_per_thread: int = ...) -> Trace: ...
 def trace(
-    it: Iterator | str | os.PathLike[str],
+    it: Iterator | DeviceIterator | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     *,
     events_per_thread: int = _EVENTS_PER_THREAD,
@@ -140,6 +141,8 @@ def trace(
         raise ValueError(
             f"trace: events_per_thread must be >= 1, got {events_per_thread}"
         )
+    if isinstance(it, DeviceIterator):
+        it = it._lane.inner
     if isinstance(it, Iterator):
         if path is None:
             raise TypeError("trace: a path to write to is missing")

@@ -59,6 +59,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(hot_lines);
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
+  PENSTOCK_GET(elements_ever);
   PENSTOCK_GET(blocks);
   PENSTOCK_GET(decode_left);
   PENSTOCK_GET(native_left);
@@ -136,6 +137,7 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(native_filter_s);
   PENSTOCK_GET(gil_busy);
   PENSTOCK_GET(run_delay_s);
+  PENSTOCK_GET(bounded);
 #undef PENSTOCK_GET
   const auto n = static_cast<int>(s.stages.size());
   const auto check = [n](int stage) {
@@ -268,6 +270,7 @@ int add_node(const Node& node, const std::string& prefix, nb::list& nodes) {
   const bool branch = node.inputs.size() > 1;
   const StageInfo info = node.stage(prefix);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i]->index < 0) continue;
     inputs.push_back(add_node(
         *node.inputs[i],
         branch ? absl::StrCat(info.to_string(), "[", i, "].") : prefix, nodes));
@@ -299,7 +302,7 @@ int add_node(const Node& node, const std::string& prefix, nb::list& nodes) {
     if (part.source) user_code |= part.source->user_code();
   }
   d["user_code"] = user_code;
-  d["source"] = node.inputs.empty();
+  d["source"] = inputs.empty();
   d["sequential"] = sequencer && !transforms;
   const auto number = static_cast<int>(nodes.size());
   nodes.append(d);

@@ -361,3 +361,115 @@ def test_the_native_form_is_tried_where_a_branch_refuses():
     # Outside of a trial a branch refuses as ever.
     with pytest.raises(ps.Error, match="branch"):
         R(N).map(clip, executor="native")
+
+
+# --- what is read of the graph ------------------------------------------------------
+
+
+def _plan(ds):
+    from penstock._doctor_facts import plan_of
+
+    return {stage.label: stage for stage in plan_of(ds).stages}
+
+
+def _helper_that_draws(x):
+    return x + np.random.default_rng().normal()
+
+
+def test_functions_that_draw_random_values_are_told():
+    from penstock._doctor_facts import draws
+
+    rng = np.random.default_rng(0)
+    assert draws(lambda x: x + rng.normal())
+    assert draws(lambda x: _helper_that_draws(x))
+    assert draws(lambda x: ps.image.random_flip_left_right(x))
+    assert not draws(lambda x: ps.image.resize(x, (2, 2)))
+    assert not draws(work.sleeper(0.1))
+    assert not draws(work.burner(0.1))
+
+
+def test_a_reader_of_files_is_stage_0(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a\nb\n")
+    ds = ps.Dataset.text_lines(str(path)).map(lambda x: x)
+    assert list(_plan(ds)) == ["text_lines#0", "map#1"]
+    assert "list_files#0" not in ds.explain()
+    assert [bytes(x) for x in ds] == [b"a", b"b"]
+    named = ps.Dataset.text_lines(ps.Dataset.list_files(str(path)))
+    assert list(_plan(named)) == ["list_files#0", "text_lines#1"]
+
+
+def test_a_filter_may_pass_several_maps():
+    def costly(x):
+        time.sleep(0.01)
+        return x, np.float32(1)
+
+    ds = R(N).map(costly).map(lambda x, y: (x, y * 2))
+    ds = ds.filter(lambda x, y: x % 2 == 0)
+    assert _plan(ds)["filter#3"].facts["filter_could_pass"] == 1
+
+
+def test_results_that_neither_filter_nor_map_reads_are_unused():
+    def both(x):
+        mask = work.burn(0.001)
+        return {"a": x, "mask": mask}
+
+    ds = R(N).map(both).filter(lambda d: d["a"] > 1)
+    assert "mask" in _plan(ds.map(lambda d: d["a"]))["map#1"].facts["unused_what"]
+    used = _plan(ds.filter(lambda d: d["mask"] > 1).map(lambda d: d["a"]))
+    assert "unused_what" not in used["map#1"].facts
+
+
+def test_order_goes_through_zip_concatenate_and_repeat():
+    both = ps.Dataset.zip(R(10), R(10)).repeat().shuffle(2)
+    assert _plan(both)["shuffle#3"].facts["in_order_source"]
+    other = ps.Dataset.zip(R(10), ps.Dataset.random(1)).shuffle(2)
+    assert not _plan(other)["shuffle#2"].facts["in_order_source"]
+
+
+def test_a_device_iterator_is_looked_at(tmp_path):
+    def put(batch):
+        time.sleep(0.02)
+        return batch
+
+    it = iter(R(N).batch(4).prefetch_to_device(put))
+    stop = threading.Event()
+
+    def train():
+        while not stop.is_set():
+            next(it)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    report = it.doctor(seconds=1.0)
+    ps.report(it, tmp_path / "report.html")
+    recording = ps.trace(it, tmp_path / "device.perfetto-trace")
+    time.sleep(0.1)
+    assert (tmp_path / "report.html").exists()
+    assert recording.stop() == str(tmp_path / "device.perfetto-trace")
+    stop.set()
+    thread.join()
+    it.close()
+    assert report.findings[0].code == "transfer"
+    assert str(report.findings[0].stage) == "prefetch_to_device#2"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"executor": "proces"}, "executor must be one of"),
+        ({"num_parallel_calls": "x"}, "must be an int"),
+        ({"num_parallel_calls": 0}, "must be >= 1 or AUTOTUNE"),
+        ({"cache": "yes"}, "cache must be a bool"),
+        ({"batch": 4}, "map#1 makes no batches"),
+    ],
+)
+def test_what_if_refuses_what_it_cannot_answer(change, message):
+    report = ps.doctor(R(1000).map(lambda x: x), seconds=0.1)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.what_if(report, {"map#1": change})
+
+
+def test_samples_say_how_long_the_consumer_waited():
+    report = ps.doctor(R(N).map(work.sleeper(0.02), num_parallel_calls=1), seconds=0.8)
+    assert max(s["wait_share"] for s in report.samples) > 0.5

@@ -24,12 +24,43 @@ std::string percent(double share) {
   return absl::StrFormat("%.0f %%", 100 * share);
 }
 
+// A source that opens what it reads is one stage to its user: "tfrecord#0" for
+// "tfrecord#0.tfrecord#0".
+int users_stage(const Model& m, int stage) {
+  const std::string& inner = label(m, stage);
+  const std::string outer = inner.substr(0, inner.rfind('.'));
+  for (int i = 0; i < num_stages(m); ++i) {
+    if (i != stage && label(m, i) == outer && stage_of(m, i).source) return i;
+  }
+  return stage;
+}
+
+bool opens_datasets(const Model& m, int stage) {
+  for (const StageFacts& s : m.facts().stages) {
+    if (s.parent == stage) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 double service_s(const Model& m, int stage) {
   const StageFacts& s = stage_of(m, stage);
   const double calls = std::max(s.elements, 1.0);
   return std::max(0.0, s.busy_s - s.gil_wait_s) / calls;
+}
+
+double epoch_size(const Model& m, int stage, bool at_least) {
+  const StageFacts& s = stage_of(m, stage);
+  if (s.op == "repeat") return epoch_size(m, s.inputs.front(), at_least);
+  if (s.cardinality >= 0) return static_cast<double>(s.cardinality);
+  if (s.source) return at_least ? s.elements_ever : 0;
+  if (s.inputs.size() != 1) return 0;
+  if (!at_least && opens_datasets(m, stage)) return 0;
+  const int before = s.inputs.front();
+  const double seen = stage_of(m, before).elements_ever;
+  if (seen <= 0) return 0;
+  return epoch_size(m, before, at_least) * s.elements_ever / seen;
 }
 
 const std::vector<Rule>& rules() {
@@ -61,6 +92,7 @@ Diagnosis diagnose(const Model& model) {
   Findings found;
   for (const Rule rule : rules()) rule(model, found);
   for (Finding& finding : found) {
+    finding.stage = users_stage(model, finding.stage);
     const bool speed = finding.speedup.has_value();
     if (speed && fed && !finding.always) continue;
     if (finding.code == "cpu-saturated" && fed) continue;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace penstock::doctor {
@@ -229,6 +230,127 @@ TEST(Doctor, AWindowIsJudgedByTheDataItCovers) {
         found)
         << window;
   }
+}
+
+TEST(Doctor, AnEpochBehindAFilterIsJudgedByWhatItKeeps) {
+  for (const auto& [kept, found] :
+       {std::pair<double, bool>{0.5, true}, {0.1, false}}) {
+    Facts f = pipeline(1000);
+    f.stages[0].cardinality = 10'000;
+    f.stages[0].elements_ever = 10'000;
+    f.stages[1].op = "filter";
+    f.stages[1].elements_ever = kept * 10'000;
+    StageFacts shuffle;
+    shuffle.label = "shuffle#2";
+    shuffle.op = "shuffle";
+    shuffle.inputs = {1};
+    shuffle.window = 20;
+    shuffle.in_order_source = true;
+    f.stages.push_back(shuffle);
+    f.output = 2;
+    const Diagnosis d = diagnose(Model(f));
+    EXPECT_EQ(std::any_of(d.findings.begin(), d.findings.end(),
+                          [](const Finding& x) {
+                            return x.code == "shuffle-window";
+                          }),
+              found)
+        << kept;
+  }
+}
+
+TEST(DoctorModel, AnExplicitNumberOfCallsIsObeyedByShortSleeps) {
+  Facts f = one_sleeper();
+  f.stages[1].elements *= 10;  // 1 ms each: nobody found out that they wait
+  f.stages[1].calls *= 10;
+  f.stages[0].elements *= 10;
+  f.elements *= 10;
+  f.stages[1].blocking = false;
+  EXPECT_NEAR(Model(f).gain({{.stage = 1, .parallel_calls = 16}}), 16, 0.5);
+}
+
+TEST(DoctorModel, ResultsOfThreadsAreCopiedIntoBatches) {
+  Facts f = pipeline(1000);
+  f.stages[1].executor = "process";
+  f.stages[1].executor_forced = true;
+  f.stages[1].busy_s = 40;
+  f.stages[1].work_s = 0.1;
+  f.stages[1].worker_cpu_s = 20;
+  f.stages[1].cpu_s = 18;
+  const double small = Model(f).gain({{.stage = 1, .executor = "thread"}});
+  f.stages[1].bytes = 100e9;  // 10 MB each
+  const double large = Model(f).gain({{.stage = 1, .executor = "thread"}});
+  EXPECT_GT(small, 50);
+  EXPECT_LT(large, 5);
+}
+
+TEST(Doctor, ACheapStageBehindAStragglerIsNotTheStraggler) {
+  for (const auto& [busy, found] :
+       {std::pair<double, bool>{8, true}, {0.5, false}}) {
+    Facts f = pipeline(100);
+    f.stages[1].parallel_calls = 8;
+    f.stages[1].blocking = true;
+    f.stages[1].busy_s = busy;
+    f.stages[1].gil_hold_s = busy;
+    f.stages[1].gil_held_s = 0;
+    f.stages[1].wait_order_s = 50;
+    const Diagnosis d = diagnose(Model(f));
+    EXPECT_EQ(
+        !d.findings.empty() && d.findings.front().code == "head-of-line", found)
+        << busy;
+  }
+}
+
+TEST(Doctor, CallsThatWaitForThreadsOfTheirOwnAreOversubscribed) {
+  Facts f = pipeline(100);
+  f.stages[1].busy_s = 40;
+  f.stages[1].gil_hold_s = 40;
+  f.stages[1].gil_held_s = 0.1;
+  f.stages[1].cpu_s = 0.1;
+  f.gil_busy = 0.01;
+  EXPECT_EQ(diagnose(Model(f)).findings.front().code, "io-latency");
+  f.foreign_cpu_s = 35;
+  f.foreign_threads = 8;
+  EXPECT_EQ(diagnose(Model(f)).findings.front().code, "oversubscribed");
+}
+
+TEST(Doctor, AFunctionThatCouldBeNativeIsNamedThoughItGainsLittle) {
+  for (const auto& [left, found] :
+       {std::pair<double, bool>{1.0, true}, {0.0, false}}) {
+    Facts f = pipeline(500);
+    f.stages[1].busy_s = 39;
+    f.stages[1].gil_hold_s = 38;
+    f.stages[1].gil_held_s = 0.2;
+    f.stages[1].cpu_s = 38;
+    f.stages[1].refusal = "a branch depends on data";
+    f.stages[1].refusal_fixable = true;
+    f.stages[1].native_left = left;
+    const Diagnosis d = diagnose(Model(f));
+    ASSERT_EQ(d.findings.size(), 1u);
+    EXPECT_EQ(d.findings.front().code,
+              found ? "trace-refused" : "cpu-saturated");
+    if (found) EXPECT_EQ(d.findings.front().speedup, 1.0);
+  }
+}
+
+TEST(Doctor, ASourceThatOpensItsFilesIsNamedItself) {
+  Facts f = pipeline(100);
+  f.stages[0].label = "text_lines#0";
+  f.stages[0].op = "text_lines";
+  f.stages[0].files = 1;
+  StageFacts inner;
+  inner.label = "text_lines#0.text_lines#0";
+  inner.op = "text_lines";
+  inner.parent = 0;
+  inner.source = true;
+  inner.sequential = true;
+  inner.elements = f.elements;
+  inner.busy_s = 10;
+  inner.cpu_s = 10;
+  f.stages.push_back(inner);
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "serial-source");
+  EXPECT_EQ(d.findings.front().stage, 0);
 }
 
 }  // namespace

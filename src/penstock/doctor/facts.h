@@ -60,6 +60,7 @@ struct StageFacts {
 
   // --- counters over the observed time
   double elements = 0;
+  double elements_ever = 0;  // since the iterator was made
   double blocks = 0;      // that they came in
   double bytes = 0;       // of those elements
   double spec_bytes = 0;  // of an element, by its spec; 0: not known

@@ -464,6 +464,8 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
     if (change.parallel_calls) {
       need.lanes = *change.parallel_calls;
       need.kind = Limit::kWidth;
+      // An explicit number is obeyed by calls that wait for any time.
+      if (need.wait > need.compute) need.keeps_worker = false;
       if (need.lanes <= 0) {
         const double call =
             (need.compute + need.wait) / std::max(per_out, 1e-12);
@@ -497,9 +499,13 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
       need.gil = 0;
     } else if (change.executor == "thread") {
       if (s.executor == "process") {
+        need.gil = for_output(i, s.work_s) + facts_.call_overhead_s * per_out;
+        // Workers lay results side by side, so that a batch of them is a view.
+        // Those of threads are copied, which costs no more than it did there.
+        const double packing = std::max(0.0, s.worker_cpu_s - s.work_s);
         need.compute =
-            for_output(i, s.work_s) + facts_.call_overhead_s * per_out;
-        need.gil = need.compute;
+            need.gil +
+            for_output(i, std::min(packing, s.bytes / kCopyBytesPerS));
         need.wait = 0;
         need.lanes = s.parallel_calls;
         need.kind = Limit::kWidth;

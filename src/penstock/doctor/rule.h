@@ -88,11 +88,20 @@ inline double busy_cores(const Model& m) {
   for (const StageFacts& s : m.facts().stages) cpu += s.cpu_s + s.worker_cpu_s;
   return m.facts().seconds > 0 ? cpu / m.facts().seconds : 0;
 }
+/// Threads that neither the engine nor the consumer started keep cores busy.
+inline bool foreign_threads_work(const Facts& f) {
+  return f.foreign_cpu_s >= 0.35 * f.cores * f.seconds &&
+         f.foreign_threads >= f.cores;
+}
 /// A stage made clearly more than the consumer took: it has room.
 inline bool runs_ahead(const Model& m, int stage) {
   return stage_of(m, stage).elements >
          1.2 * m.facts().elements * m.per_output(stage) + 64;
 }
+/// Elements of one epoch behind a stage, by the graph and what filters were seen
+/// to keep; 0: not known. A repeat counts as one epoch. With `at_least`, also by
+/// what was seen of sources and nested datasets.
+double epoch_size(const Model& m, int stage, bool at_least = false);
 /// "map#2" or "map#2:decode".
 inline const std::string& label(const Model& m, int stage) {
   return stage_of(m, stage).label;

@@ -1,5 +1,7 @@
 // cache-missing: the same costly result is computed in every epoch, and it
 // would fit into memory.
+#include <cmath>
+
 #include "penstock/doctor/rule.h"
 
 namespace penstock::doctor {
@@ -41,9 +43,9 @@ void cache_missing(const Model& model, Findings& out) {
     }
     if (!costly || last < 0) continue;
     const StageFacts& s = stage_of(model, last);
-    if (s.cardinality < 0 || s.elements <= 0) continue;
-    const double bytes =
-        s.bytes_per_element() * static_cast<double>(s.cardinality);
+    const double size = std::round(epoch_size(model, last));
+    if (size <= 0 || s.elements <= 0) continue;
+    const double bytes = s.bytes_per_element() * size;
     if (bytes > kFits * facts.memory_budget) continue;
     Finding f;
     f.code = "cache-missing";
@@ -55,11 +57,10 @@ void cache_missing(const Model& model, Findings& out) {
     for (const int up : model.upstream(last)) {
       cost += need_of(model, up).compute + need_of(model, up).wait;
     }
-    f.cause = absl::StrCat("up to here every epoch computes the same ",
-                           s.cardinality, " elements again");
+    f.cause = absl::StrFormat(
+        "up to here every epoch computes the same %.0f elements again", size);
     f.evidence = {{"time per output element up to here", cost, "s"},
-                  {"elements of an epoch", static_cast<double>(s.cardinality),
-                   "elements"},
+                  {"elements of an epoch", size, "elements"},
                   {"a cache would hold", bytes, "bytes"},
                   {"memory budget", facts.memory_budget, "bytes"}};
     f.fix = absl::StrCat("keep what ", s.label, " gives");

@@ -12,6 +12,8 @@ void head_of_line(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (!s.user_code || !s.ordered || s.sequential) continue;
+    // A straggler is at work all the while.
+    if (model.parallelism(i) < 0.5) continue;
     // Results wait for longer than calls take, and lanes stand still.
     const double calls = std::max(s.calls, s.elements);
     if (s.wait_order_s < 0.5 * facts.seconds ||

@@ -23,11 +23,7 @@ void oversubscribed(const Model& model, Findings& out) {
     }
   }
   if (stage < 0) {
-    // CPU time of threads that neither the engine nor the consumer started.
-    if (facts.foreign_cpu_s < 0.35 * facts.cores * facts.seconds ||
-        facts.foreign_threads < facts.cores) {
-      return;
-    }
+    if (!foreign_threads_work(facts)) return;
     for (int i = 0; i < num_stages(model); ++i) {
       const StageFacts& s = stage_of(model, i);
       if (!s.user_code || s.executor == "native" || s.executor.empty())

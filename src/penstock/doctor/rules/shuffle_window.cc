@@ -8,9 +8,9 @@ void shuffle_window(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (s.op != "shuffle" || s.window <= 0 || s.inputs.empty()) continue;
-    const StageFacts& before = stage_of(model, s.inputs.front());
-    const std::int64_t size = before.cardinality;
-    if (!s.in_order_source || size <= 0) continue;
+    if (!s.in_order_source) continue;
+    const auto size =
+        static_cast<std::int64_t>(epoch_size(model, s.inputs.front(), true));
     if (static_cast<double>(s.window) >= 0.01 * static_cast<double>(size)) {
       continue;
     }

@@ -18,7 +18,10 @@ void trace_refused(const Model& model, Findings& out) {
     f.code = "trace-refused";
     f.stage = i;
     f.changes = {{.stage = i, .executor = "native"}};
-    f.speedup = model.gain(f.changes);
+    f.speedup = std::max(1.0, model.gain(f.changes));
+    // It was tried and can be native: said of a costly function even where
+    // that gains little.
+    f.always = s.native_left > 0 && facts.wait_share() > 0.05;
     // The GIL is the nearer cause, and has the safer fix.
     f.secondary = model.gil_bound();
     f.cause = absl::StrCat(s.function.empty() ? "its function" : s.function,
