@@ -11,11 +11,17 @@
 #include <new>
 #include <vector>
 
+#include "penstock/memory/ledger.h"
+
 namespace penstock {
 namespace {
 
 constexpr std::size_t kMaxClasses = 4 * 44;
-constexpr std::size_t kDefaultIdleLimit = std::size_t{512} << 20;
+
+// An eighth of what the process may hold.
+std::size_t default_idle_limit() {
+  return static_cast<std::size_t>(Account::process().budget() / 8);
+}
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
   return (n + unit - 1) / unit * unit;
@@ -44,7 +50,7 @@ struct Pool {
   std::array<FreeList, kMaxClasses> free;
   std::atomic<std::size_t> idle{0};
   std::atomic<std::size_t> live{0};
-  std::atomic<std::size_t> idle_limit{kDefaultIdleLimit};
+  std::atomic<std::size_t> idle_limit{default_idle_limit()};
 };
 
 Pool& pool();
