@@ -141,15 +141,14 @@ def trace(
         raise ValueError(
             f"trace: events_per_thread must be >= 1, got {events_per_thread}"
         )
-    if isinstance(it, DeviceIterator):
-        it = it._lane.inner
-    if isinstance(it, Iterator):
+    if isinstance(it, Iterator | DeviceIterator):
+        inner = it if isinstance(it, Iterator) else it._lane.inner
         if path is None:
             raise TypeError("trace: a path to write to is missing")
         recording = Trace(_checked(path), events_per_thread)
-        if _penstock.tracing(it):
+        if _penstock.tracing(inner):
             raise ValueError("trace: this iterator is recorded already")
-        recording._begin(it)
+        recording._begin(inner)
     else:
         if path is not None:
             raise TypeError(

@@ -1,6 +1,7 @@
 // The iterator type. `for x in ds` calls PyIterator::next through tp_iternext:
 // while a block lasts, it takes no lock that anybody waits on, and keeps the
 // GIL; between blocks it waits without it.
+#include <algorithm>
 #include <set>
 
 #include "bindings.h"
@@ -49,11 +50,30 @@ const std::function<bool()>& interruptions() {
   return on_main_thread() ? *always : *never;
 }
 
+/// Whether elements come as they are from what keeps them: a source in memory, a
+/// cache, a window. Users see these read-only, copies of them too.
+bool comes_from_a_keeper(const Node& node) {
+  static const auto* keepers = new std::set<std::string_view>{
+      "cache", "from_list", "from_tensor_slices", "from_tensors",
+      "load",  "npy",       "window"};
+  static const auto* passing = new std::set<std::string_view>{
+      "concatenate", "enumerate", "filter", "ignore_errors", "on_error",
+      "prefetch",    "repeat",    "shard",  "shuffle",       "skip",
+      "take",        "take_while", "unique", "with_options", "zip"};
+  const std::string_view op = node.op->op();
+  if (keepers->contains(op)) return true;
+  return passing->contains(op) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [](const NodeRef& n) { return comes_from_a_keeper(*n); });
+}
+
 std::shared_ptr<Iterator> start(const Dataset& dataset, nb::bytes state) {
   const std::string_view bytes(state.c_str(), state.size());
   const WithoutGil waiting;
   auto iterator = std::make_shared<Iterator>(dataset.iterator(bytes));
-  iterator->core().hand_over_memory();  // so that arrays are writable
+  if (!comes_from_a_keeper(*dataset.node())) {
+    iterator->core().hand_over_memory();  // so that arrays are writable
+  }
   return iterator;
 }
 

@@ -97,19 +97,6 @@ class Tensor(np.ndarray):
             return np.ndarray.__rtruediv__(self.astype(np.float32), _as_float32(other))
         return np.ndarray.__rtruediv__(self, other)
 
-    # ``x -= 1`` gives a new tensor: others may hold this one.
-    __iadd__ = __add__
-    __isub__ = np.ndarray.__sub__
-    __imul__ = np.ndarray.__mul__
-    __itruediv__ = __truediv__
-    __ifloordiv__ = np.ndarray.__floordiv__
-    __imod__ = np.ndarray.__mod__
-    __ipow__ = np.ndarray.__pow__
-    __imatmul__ = np.ndarray.__matmul__
-    __iand__ = np.ndarray.__and__
-    __ior__ = np.ndarray.__or__
-    __ixor__ = np.ndarray.__xor__
-
     def __eq__(self, other: object) -> Any:
         return np.ndarray.__eq__(self, self._comparable(other))
 
@@ -147,6 +134,11 @@ class Tensor(np.ndarray):
         if self.ndim == 0:
             return format(self.view(np.ndarray)[()], spec)
         return format(self.view(np.ndarray), spec) if spec else str(self)
+
+
+# ``x -= 1`` gives a new tensor: others may hold this one.
+for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
+    setattr(Tensor, f"__i{_name}__", getattr(Tensor, f"__{_name}__"))
 
 
 def _as_float32(value: Any) -> Any:

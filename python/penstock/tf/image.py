@@ -496,9 +496,9 @@ def adjust_jpeg_quality(
 def _is_picture(pixels: Any, size: Any) -> bool:
     """Whether a crop leaves the channels of one picture as they are."""
     if pixels.ndim != 3 or has_traced(size):
-        return pixels.ndim == 3
+        return bool(pixels.ndim == 3)
     wanted = dims(size)
-    return len(wanted) < 3 or wanted[2] == pixels.shape[2]
+    return len(wanted) < 3 or bool(wanted[2] == pixels.shape[2])
 
 
 def _random_part(name: str, values: Any, size: Any, seed: Any) -> Any:

@@ -281,6 +281,18 @@ def test_what_is_measured_once():
     assert 0.1e-9 < f["native_filter_s"] < 600e-9
 
 
+@truth("elements_ever")
+def test_elements_since_the_iterator_was_made():
+    began = time.monotonic()
+    ds = R(N).map(work.sleeper(0.01), num_parallel_calls=1)
+    with ds.iterator() as it:
+        for _ in range(40):
+            next(it)
+        s = it.doctor(seconds=0.3).facts["stages"][1]
+    most = (time.monotonic() - began) / 0.01
+    assert 40 + s["elements"] <= s["elements_ever"] <= most
+
+
 @truth("windows")
 def test_pieces_of_the_time():
     f = facts_of(R(N).map(work.sleeper(0.005), num_parallel_calls=1), 1.0)

@@ -17,9 +17,8 @@ void batch_size(const Model& model, Findings& out) {
     if (s.batch_size <= 0 || s.elements <= 0) continue;
     // Work per batch: this stage and what lies behind it, the consumer's loop
     // included when it has nothing else to do.
-    const double loop = facts.consumer_think_s > 0 ? 0 : facts.next_s;
-    double behind = loop;
-    double all = loop;
+    double behind = 0;
+    double all = 0;
     const std::vector<int> up = model.upstream(i);
     for (int k = 0; k < num_stages(model); ++k) {
       const Need& need = need_of(model, k);
