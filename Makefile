@@ -25,11 +25,11 @@ demo:  ## a slow input pipeline, what the doctor says about it, and its fixes, m
 	@.venv/bin/python tools/demo.py $(DEMO_ARGS)
 
 test:  ## run all tests, then again under the sanitizers
-	@tools/setup.sh build
+	@tools/setup.sh build browser
 	@tools/test.sh ci
 
 soak:  ## the same with 100,000 simulated schedules and everything sanitized
-	@tools/setup.sh build
+	@tools/setup.sh build browser
 	@tools/test.sh soak
 
 bench:  ## measure, print the table and write build/bench.json
