@@ -20,6 +20,8 @@ using Context = std::unique_ptr<spng_ctx, FreeContext>;
 
 // Chunks that are no pixels (text, profiles) may take this much.
 constexpr std::size_t kMaxChunkBytes = std::size_t{64} << 20;
+// Its name and checksum.
+constexpr std::string_view kLastChunk = "IEND\xAE\x42\x60\x82";
 
 Status failure(std::string_view what) {
   return absl::DataLossError(absl::StrCat("decode_png: PNG: ", to_absl(what)));
@@ -232,6 +234,13 @@ StatusOr<Tensor> decode_png(std::string_view contents,
           spng_decode_image(context.get(), target, bytes, SPNG_FMT_PNG, 0);
       e != 0) {
     return failure(absl::StrCat("the pixels of ", height, " x ", width), e);
+  }
+  if (const int e = spng_decode_chunks(context.get()); e != 0) {
+    return failure("behind the pixels", e);
+  }
+  // libspng stops at the name of the last chunk.
+  if (contents.rfind(kLastChunk) == std::string_view::npos) {
+    return failure("the last chunk is cut or damaged");
   }
   if (direct) return image;
   const std::size_t row_bytes = bytes / static_cast<std::size_t>(height);
