@@ -41,7 +41,8 @@ double gamma(RandomStream& random, double shape) {
 double beta(RandomStream& random, double alpha) {
   const double a = gamma(random, alpha);
   const double b = gamma(random, alpha);
-  return a + b > 0 ? a / (a + b) : 0.5;
+  // Both vanish for a small alpha, where the share is 0 or 1.
+  return a + b > 0 ? a / (a + b) : static_cast<double>(random.below(2));
 }
 
 StatusOr<View> check(const Tensor& images, const Tensor& labels, double alpha,
