@@ -180,6 +180,17 @@ def test_mixup_and_cutmix_mix_labels_by_what_was_mixed():
         np.testing.assert_allclose(means, mixed @ [0, 10, 20, 30], atol=1e-3)
 
 
+def test_mixup_of_a_tiny_alpha_takes_one_picture_or_the_other():
+    images = np.zeros((8, 2, 2, 1), np.float32)
+    shares = [
+        ps.image.mixup(images, ps.one_hot(np.arange(8), 8), 1e-6, seed=s)[1]
+        for s in range(4)
+    ]
+    assert set(np.unique(shares)) == {0.0, 1.0}
+    kept = np.diagonal(shares, axis1=1, axis2=2)
+    assert 0 < kept.sum() < kept.size
+
+
 def test_files_round_trip():
     picture = photo(20, 30)
     same(ps.image.decode_png(ps.image.encode_png(picture)), picture)
@@ -268,6 +279,36 @@ def test_fused_and_single_operations_give_the_same_bits():
         for a, b in zip(native, single):
             same(a, b)
     assert fused > 30
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"acceptable_fraction": 0.9}, {"strict": True}]
+)
+def test_a_file_that_is_bad_below_the_crop_fails_fused_as_unfused(options):
+    whole = ps.image.encode_jpeg(photo(200, 60), quality=90)
+    thumbnail = b"\xff\xe1\x00\x08ab\xff\xd9cd"
+    cut = whole[:2] + thumbnail + whole[2 : len(whole) // 2]
+    files = np.array([whole, cut, whole + b"trailer", cut + b"\xff\xd9"], object)
+
+    def prepare(file):
+        x = ps.image.decode_jpeg(file, channels=3, **options)
+        return ps.image.crop_to_bounding_box(x, 0, 0, 16, 16)
+
+    found = {}
+    for executor in ("native", "thread"):
+        ds = ps.Dataset.from_tensor_slices(files).map(prepare, executor=executor)
+        it, found[executor] = iter(ds), []
+        for _ in files:
+            try:
+                found[executor].append(next(it).tobytes())
+            except ps.DataLossError:
+                found[executor].append(None)
+        if executor == "native":
+            assert "fused decode_jpeg + crop_to_bounding_box" in ds.explain()
+    assert found["native"] == found["thread"]
+    assert [f is None for f in found["native"]] == [
+        False, True, False, "strict" in options
+    ]  # fmt: skip
 
 
 def test_explain_says_what_was_fused_and_what_was_not():
@@ -390,6 +431,18 @@ def test_a_flat_picture_is_refused_with_the_fix():
         flat.map(lambda x: ps.image.resize(x, (2, 2)), executor="native")
 
 
+def test_a_png_is_refused_wherever_it_is_cut():
+    file = ps.image.encode_png(photo(9, 7))
+    ps.image.decode_png(file + b"behind it")
+    for end in range(len(file)):
+        with pytest.raises(ps.Error, match="PNG|the data are no"):
+            ps.image.decode_image(file[:end])
+    damaged = bytearray(file)
+    damaged[-14] ^= 1  # the checksum of the pixels
+    with pytest.raises(ps.DataLossError, match="checksum"):
+        ps.image.decode_png(bytes(damaged))
+
+
 @pytest.mark.parametrize("fused", [False, True])
 def test_broken_files_are_errors_of_their_elements(fused):
     def prepare(file):
@@ -417,6 +470,7 @@ def test_broken_files_are_errors_of_their_elements(fused):
     ("call", "text"),
     [
         (lambda x: ps.image.resize(x, (0, 4)), r"size must be .*\(0, 4\)"),
+        (lambda x: ps.image.resize(x, (1 << 62, 4)), r"size must be less than 2\^31"),
         (lambda x: ps.image.resize(x, 4), r"size must be \(height, width\), got 4"),
         (lambda x: ps.image.resize(x, (2, 2), method="best"), "best"),
         (lambda x: ps.image.central_crop(x, 2.0), r"fraction must be in \(0, 1\]"),

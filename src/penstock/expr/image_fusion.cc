@@ -114,6 +114,7 @@ StatusOr<Chain> chain_of(const Attributes& attributes) {
 StatusOr<image::TransformOptions> options_of(const Chain& chain,
                                              std::uint64_t element_key) {
   image::TransformOptions options;
+  options.whole_file = true;
   for (const Step& step : chain.steps) {
     const RowCall call = chain.row_call(step, {}, element_key);
     const Params params(call);

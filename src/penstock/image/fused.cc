@@ -234,6 +234,8 @@ StatusOr<Tensor> transform_jpeg(JpegReader& reader,
   const bool antialias = options.resize.antialias;
   const int eighths =
       options.allow_scaled_decoding ? fewest_eighths(window, size) : 8;
+  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<float>(Shape{
+                                         size.height, size.width, channels}));
   AxisWeights rows_axis;
   AxisWeights columns;
   if (eighths == 8) {
@@ -250,8 +252,6 @@ StatusOr<Tensor> transform_jpeg(JpegReader& reader,
   }
   if (options.flip_left_right) mirror(columns);
   PS_RETURN_IF_ERROR(reader.start(eighths, window));
-  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<float>(Shape{
-                                         size.height, size.width, channels}));
   Rows rows(reader, rows_axis.taps, scratch.rows);
   const std::int64_t values = rows.stride();
   scratch.line.resize(static_cast<std::size_t>(values + kRowPadding));
@@ -283,12 +283,7 @@ StatusOr<Tensor> decode_and_transform(std::string_view contents,
         "got ",
         options.decode.ratio);
   }
-  if (options.size && (options.size->height < 1 || options.size->width < 1)) {
-    return invalid_argument(
-        "decode_and_transform: size must be at least "
-        "1 x 1, got ",
-        options.size->height, " x ", options.size->width);
-  }
+  if (options.size) PS_RETURN_IF_ERROR(check_size(*options.size, kName));
   if (detect_format(contents) != Format::kJpeg) {
     PS_ASSIGN_OR_RETURN(
         Tensor image,
@@ -305,6 +300,12 @@ StatusOr<Tensor> decode_and_transform(std::string_view contents,
   JpegReader& reader = JpegReader::local();
   const ClosesReader closing{reader};
   PS_RETURN_IF_ERROR(reader.open(contents, options.decode, kName));
+  // What is wrong below the crop shows only where the whole is decoded.
+  if (options.whole_file && options.crop &&
+      (options.decode.strict || !reader.has_end())) {
+    PS_ASSIGN_OR_RETURN(Tensor image, decode_jpeg(contents, options.decode));
+    return transform(std::move(image), options);
+  }
   const JpegShape shape = reader.shape();
   work_counters().decoded_pixels += shape.height * shape.width;
   if (options.size) {

@@ -38,6 +38,8 @@ struct TransformOptions {
   /// Faster, and smoother than sampling the full picture: values differ by a
   /// few steps of 255 on average (about 2 on photographs).
   bool allow_scaled_decoding = false;
+  /// Refuses a file that is cut below the crop too, as decoding all of it does.
+  bool whole_file = false;
 };
 
 /// uint8, or float32 after resize (but nearest) or normalize.

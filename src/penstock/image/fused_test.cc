@@ -169,6 +169,11 @@ TEST(DecodeAndTransform, ReadsOnlyTheRowsItNeeds) {
       HasSubstr("decode_and_transform: JPEG: the data end early"));
   options.crop = [](Size) -> StatusOr<Window> { return Window{0, 0, 40, 40}; };
   EXPECT_TRUE(decode_and_transform(cut, options).ok());
+  options.whole_file = true;
+  EXPECT_THAT(
+      std::string(decode_and_transform(cut, options).status().message()),
+      HasSubstr("decode_jpeg: JPEG: the data end early"));
+  EXPECT_TRUE(decode_and_transform(file + "behind it", options).ok());
 }
 
 TEST(DecodeAndTransform, WritesIntoThePlaceThatABatchOffers) {
@@ -196,6 +201,8 @@ TEST(DecodeAndTransform, RefusesBadArguments) {
               HasSubstr("decode.ratio must be 1, got 2"));
   EXPECT_THAT(message({.size = Size{0, 3}}),
               HasSubstr("size must be at least 1 x 1, got 0 x 3"));
+  EXPECT_THAT(message({.size = Size{3, std::int64_t{1} << 62}}),
+              HasSubstr("size must be less than 2^31 on each side, got 3 x "));
   EXPECT_THAT(message({.normalize = Normalization{{1, 2}, {1}}}),
               HasSubstr("1 or 3 values, got 2"));
   EXPECT_THAT(message({.normalize = Normalization{{1}, {0}}}),

@@ -221,6 +221,14 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   return absl::OkStatus();
 }
 
+bool JpegReader::has_end() const {
+  // Coded pixels hold no FF D9; a thumbnail in the header may.
+  const std::string_view data(reinterpret_cast<const char*>(core_->begin),
+                              core_->size);
+  return data.substr(core_->offset()).rfind("\xFF\xD9") !=
+         std::string_view::npos;
+}
+
 Status JpegReader::start(int eighths, const std::optional<Window>& window) {
   Core& core = *core_;
   core.info.scale_num = static_cast<unsigned>(eighths);

@@ -36,6 +36,8 @@ class JpegReader {
   const JpegShape& shape() const { return shape_; }
   /// Channels that read() will give.
   int channels() const { return channels_; }
+  /// Whether the file has its end marker. Before start().
+  bool has_end() const;
 
   /// Starts at `eighths`/8 of the stored size (1..8); with `window` only that
   /// part of the scaled picture is read.

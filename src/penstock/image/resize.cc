@@ -18,18 +18,6 @@ constexpr std::array<std::string_view, 8> kNames = {
     "bilinear", "nearest",  "bicubic",  "area",
     "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
 
-Status check_size(Size size, std::string_view name) {
-  // Indices along an axis are 32 bits wide.
-  constexpr std::int64_t kLongest = (std::int64_t{1} << 31) - 1;
-  if (size.height < 1 || size.width < 1 || size.height > kLongest ||
-      size.width > kLongest) {
-    return invalid_argument(to_absl(name),
-                            ": size must be at least 1 x 1, got ", size.height,
-                            " x ", size.width);
-  }
-  return absl::OkStatus();
-}
-
 StatusOr<Tensor> resize_nearest(const View& in, Size size) {
   PS_ASSIGN_OR_RETURN(
       Tensor result,
@@ -68,6 +56,17 @@ StatusOr<Tensor> resize_nearest(const View& in, Size size) {
 }
 
 }  // namespace
+
+Status check_size(Size size, std::string_view name) {
+  // Indices along an axis are 32 bits wide.
+  constexpr std::int64_t kLongest = (std::int64_t{1} << 31) - 1;
+  const auto [least, most] = std::minmax(size.height, size.width);
+  if (least >= 1 && most <= kLongest) return absl::OkStatus();
+  return invalid_argument(to_absl(name), ": size must be ",
+                          least < 1 ? "at least 1 x 1"
+                                    : "less than 2^31 on each side",
+                          ", got ", size.height, " x ", size.width);
+}
 
 StatusOr<ResizeMethod> resize_method_from_name(std::string_view name) {
   const auto at = std::find(kNames.begin(), kNames.end(), name);

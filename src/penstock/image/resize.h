@@ -43,6 +43,9 @@ struct ResizeOptions {
   bool preserve_aspect_ratio = false;
 };
 
+/// The error of a size that no picture can have.
+Status check_size(Size size, std::string_view name);
+
 /// float32, in the units of the input; nearest keeps the dtype.
 StatusOr<Tensor> resize(const Tensor& image, Size size,
                         const ResizeOptions& options = {});
