@@ -8,6 +8,7 @@ import shutil
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -57,6 +58,36 @@ def test_names_of_the_net_are_names_of_files(site):
 def test_what_is_not_there_is_named(site):
     with pytest.raises(ps.NotFoundError, match=r"none.txt': the server answered 404"):
         ps.io.read_file(url(site, "none.txt"))
+
+
+def test_a_transfer_that_stops_midway_goes_on_after_stall_timeout(site, monkeypatch):
+    asked, over = [], threading.Event()
+
+    def do_GET(self):
+        asked.append(self.headers["Range"])
+        start = int(asked[-1].removeprefix("bytes=").split("-")[0])
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {start}-7/8")
+        self.send_header("Content-Length", str(8 - start))
+        self.end_headers()
+        if start == 0:
+            self.wfile.write(b"one\nt")
+            over.wait(30)
+        else:
+            self.wfile.write(b"wo\n")
+
+    monkeypatch.setattr(Quiet, "do_GET", do_GET)
+    ps.io.set_http_options(stall_timeout=1, backoff=0.01)
+    begin = time.monotonic()
+    try:
+        assert ps.io.read_file(url(site, "words.txt")) == b"one\ntwo\n"
+        assert time.monotonic() - begin < 5
+        ps.io.set_http_options(stall_timeout=1, retries=0)
+        with pytest.raises(ps.UnavailableError, match="nothing came for 1 seconds"):
+            monkeypatch.setattr(Quiet, "do_GET", lambda self: over.wait(30))
+            ps.io.read_file(url(site, "words.txt"))
+    finally:
+        over.set()
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")

@@ -29,6 +29,8 @@ constexpr double kMaxRetryAfter = 30;
 constexpr std::size_t kMaxIdleHandles = 64;
 constexpr long kMaxRedirects = 10;
 
+using SteadyClock = std::chrono::steady_clock;
+
 std::mutex g_options_mutex;
 HttpOptions& options_locked() {
   static auto* const options = new HttpOptions;
@@ -127,10 +129,14 @@ struct Exchange {
   bool whole = false;           // the server sent the file from its start
   int write_error = 0;
   std::string why;              // it failed
+  double stall_timeout = 0;
+  std::optional<SteadyClock::time_point> moved;  // last, once it is connected
+  bool stalled = false;
 };
 
 std::size_t on_header(char* data, std::size_t size, std::size_t count,
                       void* user) {
+  static_cast<Exchange*>(user)->moved = SteadyClock::now();
   Reply& reply = static_cast<Exchange*>(user)->reply;
   const absl::string_view line(data, size * count);
   if (absl::StartsWith(line, "HTTP/")) {
@@ -168,6 +174,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count,
 std::size_t on_body(char* data, std::size_t size, std::size_t count,
                     void* user) {
   Exchange& x = *static_cast<Exchange*>(user);
+  x.moved = SteadyClock::now();
   const std::size_t bytes = size * count;
   if (x.reply.status >= 300) return bytes;  // a page about an error
   if (x.reply.status == 200 && x.from > 0) {
@@ -196,6 +203,20 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count,
     return 0;
   }
   return bytes;
+}
+
+int on_connected(void* user, char*, char*, int, int) {
+  static_cast<Exchange*>(user)->moved = SteadyClock::now();
+  return CURL_PREREQFUNC_OK;
+}
+
+// libcurl's own limit of speed goes by the mean of the last seconds, and would
+// see a transfer that stopped six seconds late.
+int on_tick(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  Exchange& x = *static_cast<Exchange*>(user);
+  const std::chrono::duration<double> limit(x.stall_timeout);
+  x.stalled = x.moved && SteadyClock::now() - *x.moved >= limit;
+  return x.stalled ? 1 : 0;
 }
 
 bool may_pass(CURLcode code) {
@@ -307,10 +328,12 @@ class Client {
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout * 1e3));
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(
-        curl, CURLOPT_LOW_SPEED_TIME,
-        std::max(1L, static_cast<long>(options_.stall_timeout)));
+    x.stall_timeout = std::max(1.0, options_.stall_timeout);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_tick);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &x);
+    curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_easy_setopt(curl, CURLOPT_PREREQDATA, &x);
     curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &x);
@@ -330,6 +353,10 @@ class Client {
     }
     const CURLcode code = curl_easy_perform(curl);
     curl_slist_free_all(headers);
+    if (x.stalled) {
+      x.why = absl::StrCat("nothing came for ", x.stall_timeout, " seconds");
+      return CURLE_OPERATION_TIMEDOUT;
+    }
     x.why = reason[0] != '\0' ? reason : curl_easy_strerror(code);
     return code;
   }
