@@ -338,6 +338,55 @@ def test_explain_says_what_was_fused_and_what_was_not():
     assert "adjust_gamma runs by itself" in files.map(alone).explain()
 
 
+@pytest.mark.parametrize(
+    ("decode", "why"),
+    [
+        (lambda f: ps.image.decode_jpeg(f, ratio=2), "decode_jpeg: ratio is not 1"),
+        (lambda f: ps.image.decode_png(f), "decode_png: only JPEG is decoded in parts"),
+        (lambda f: ps.image.decode_image(f, channels=3), "expand_animations is set"),
+        (
+            lambda f: ps.image.decode_image(
+                f, dtype=ps.float32, expand_animations=False
+            ),
+            "dtype is not uint8",
+        ),
+        (
+            lambda f: ps.image.decode_and_crop_jpeg(f, (0, 0, 9, 9)),
+            "decode_and_crop_jpeg: it crops by itself",
+        ),
+    ],
+)
+def test_explain_says_why_a_decoder_is_not_fused(decode, why):
+    files = ps.Dataset.from_tensor_slices(np.array(JPEGS, object))
+    assert "nothing fused" not in files.map(lambda f: decode(f)).explain()
+    text = files.map(lambda f: ps.image.resize(decode(f), (8, 8))).explain()
+    assert "nothing fused into" in text and why in text
+
+
+def test_explain_says_why_an_operation_or_map_is_not_fused():
+    files = ps.Dataset.from_tensor_slices((np.array(JPEGS, object), np.arange(6)))
+
+    def at(file, y):
+        x = ps.image.decode_jpeg(file, channels=3)
+        return ps.image.crop_to_bounding_box(x, y, 0, 8, 8)
+
+    assert "crop_to_bounding_box has computed parameters" in files.map(at).explain()
+
+    def crop(file, _):
+        x = ps.image.decode_jpeg(file, channels=3)
+        return ps.image.random_crop(x, (20, 20))
+
+    def resize(x):
+        return ps.image.resize(x, (8, 8))
+
+    text = files.map(crop).map(resize).explain()
+    assert "map#1 and map#2: not fused: the first is random" in text
+    text = files.map(lambda file, _: ps.image.decode_jpeg(file)).map(
+        resize, num_parallel_calls=1
+    ).explain()  # fmt: skip
+    assert "map#1 and map#2: not fused: num_parallel_calls is given" in text
+
+
 def test_maps_behind_each_other_are_fused_too():
     joined = 0
     for steps in chains(60):

@@ -46,10 +46,27 @@ Stage stage_of(const NativeOp& op, const Attributes& attributes) {
   return Stage::kNone;
 }
 
+bool in_a_pass(Stage stage) {
+  return stage != Stage::kDecode && stage != Stage::kNone;
+}
+
 std::string_view short_name(std::string_view name) {
   return name.substr(0, kPrefix.size()) == kPrefix
              ? name.substr(kPrefix.size())
              : name;
+}
+
+/// Why a decoder begins no pass; empty for other operations.
+std::string_view why_apart(const NativeOp& op, const Attributes& attributes) {
+  const std::string_view name = short_name(op.name);
+  if (name == op.name || name.substr(0, 7) != "decode_") return "";
+  if (num_operands(attributes) > 0) return "its parameters are computed";
+  if (name == "decode_jpeg") return "ratio is not 1";
+  if (name == "decode_and_crop_jpeg") return "it crops by itself";
+  if (name != "decode_image") return "only JPEG is decoded in parts";
+  return attributes.boolean("expand_animations", true).value_or(true)
+             ? "expand_animations is set"
+             : "dtype is not uint8";
 }
 
 struct Step {
@@ -239,9 +256,12 @@ class Fuser {
   Fusion run() {
     const auto& nodes = program_->nodes();
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      if (nodes[n].op == Op::kNative && program_->last_use()[n] >= 0 &&
-          stage_of(*nodes[n].native, nodes[n].attributes) == Stage::kDecode) {
-        follow(static_cast<std::int32_t>(n));
+      if (nodes[n].op != Op::kNative || program_->last_use()[n] < 0) continue;
+      const auto i = static_cast<std::int32_t>(n);
+      if (stage_of(*nodes[n].native, nodes[n].attributes) == Stage::kDecode) {
+        follow(i);
+      } else {
+        note_apart(i);
       }
     }
     if (found_.empty()) return {program_, absl::StrJoin(notes_, "; ")};
@@ -263,6 +283,20 @@ class Fuser {
   static Step step_of(const Node& node) {
     return {node.native, node.attributes,
             node.ints.empty() ? 0 : static_cast<std::uint64_t>(node.ints[0])};
+  }
+
+  void note_apart(std::int32_t decode) {
+    const std::string_view why =
+        why_apart(*node(decode).native, node(decode).attributes);
+    const std::int32_t value = why.empty() ? -1 : reader_[at(decode)];
+    const std::int32_t next = value < 0 ? -1 : reader_[at(value)];
+    if (next < 0 || node(next).op != Op::kNative ||
+        !in_a_pass(stage_of(*node(next).native, node(next).attributes))) {
+      return;
+    }
+    notes_.push_back(absl::StrCat("nothing fused into ",
+                                  to_absl(short_name(node(decode).name)), ": ",
+                                  to_absl(why)));
   }
 
   void follow(std::int32_t decode) {
@@ -296,7 +330,9 @@ class Fuser {
       const Stage place = stage_of(*reader.native, reader.attributes);
       const std::string name(short_name(reader.name));
       if (place == Stage::kNone || place == Stage::kDecode) {
-        why = absl::StrCat(name, " runs by itself");
+        why = absl::StrCat(name, num_operands(reader.attributes) > 0
+                                     ? " has computed parameters"
+                                     : " runs by itself");
         break;
       }
       const bool crops = name == "random_resized_crop";

@@ -24,8 +24,7 @@ int calls_when_fused(const expr::ProgramRef& program) {
 JoinedMaps join_maps(const Transform& first, const Transform& second) {
   const expr::ProgramRef a = native_map(first);
   const expr::ProgramRef b = native_map(second);
-  // Random numbers are keyed by the stage, of which there is one then.
-  if (!a || !b || a->random()) return {};
+  if (!a || !b) return {};
   if (expr::native_calls(*a) == 0 || expr::native_calls(*b) == 0) return {};
   auto both = expr::compose(*a, *b);
   if (!both.ok()) return {};
@@ -36,6 +35,8 @@ JoinedMaps join_maps(const Transform& first, const Transform& second) {
       calls_when_fused(a) + calls_when_fused(b)) {
     return {};
   }
+  // Random numbers are keyed by the stage, of which there is one then.
+  if (a->random()) return {nullptr, "not fused: the first is random", false};
   return {function_stage(second)->with_function(make_native_function(program)),
           fused.note, b->random()};
 }

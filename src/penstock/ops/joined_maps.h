@@ -11,7 +11,7 @@ namespace penstock::ops {
 
 struct JoinedMaps {
   std::shared_ptr<const Transform> transform;  // null: better apart
-  std::string note;     // "decode_jpeg + resize run as one pass"
+  std::string note;     // what was fused, or why what could be was not
   bool random = false;  // the second draws random numbers: keyed by its stage
 };
 

@@ -198,16 +198,20 @@ void Planner::join_maps() {
     SegmentPipe::Link& first = links[i - 1];
     SegmentPipe::Link& second = links[i];
     ops::JoinedMaps joined =
-        first.traits.max_parallel == 0 && second.traits.max_parallel == 0
-            ? ops::join_maps(*first.transform, *second.transform)
-            : ops::JoinedMaps();
+        ops::join_maps(*first.transform, *second.transform);
+    if (joined.transform &&
+        (first.traits.max_parallel != 0 || second.traits.max_parallel != 0)) {
+      joined = {nullptr, "not fused: num_parallel_calls is given", false};
+    }
+    if (!joined.note.empty()) {
+      segment_->notes.push_back(absl::StrCat(first.stage->label, " and ",
+                                             second.stage->label, ": ",
+                                             joined.note));
+    }
     if (!joined.transform) {
       ++i;
       continue;
     }
-    segment_->notes.push_back(absl::StrCat(first.stage->label, " and ",
-                                           second.stage->label, ": ",
-                                           joined.note));
     // Its time and its errors are those of the first, which decodes.
     if (joined.random) std::swap(first.stage, second.stage);
     first.joined.push_back(second.stage);
