@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import copy
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +22,24 @@ from penstock._errors import DataLossError
 from penstock.tf import _missing
 
 
-class _List:
+class _Message:
+    """What all messages have."""
+
+    def CopyFrom(self, other: Any) -> None:
+        """Takes what `other` holds."""
+        if type(other) is not type(self):
+            raise TypeError(
+                f"CopyFrom: must be a {type(self).__name__}, got {type(other).__name__}"
+            )
+        vars(self).update(copy.deepcopy(vars(other)))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _List(_Message):
     """The values of a feature."""
 
     def __init__(self, value: Any = ()) -> None:
@@ -30,10 +48,9 @@ class _List:
     def _item(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
+    def _items(self) -> list[Any]:
+        """The values, also those that were appended."""
+        return [self._item(v) for v in self.value]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(value={self.value!r})"
@@ -43,6 +60,11 @@ class BytesList(_List):
     """Strings."""
 
     def _item(self, value: Any) -> bytes:
+        if not isinstance(value, (str, bytes, bytearray, memoryview)):
+            raise TypeError(
+                f"BytesList: the values must be bytes, got {value!r} of "
+                f"{type(value).__name__}"
+            )
         return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -60,8 +82,8 @@ class Int64List(_List):
         return int(value)
 
 
-class Feature:
-    """One of the three kinds of lists."""
+class Feature(_Message):
+    """One of the three kinds of lists: the one that was given or is filled."""
 
     def __init__(
         self,
@@ -69,10 +91,28 @@ class Feature:
         float_list: FloatList | None = None,
         int64_list: Int64List | None = None,
     ) -> None:
-        self._given = bytes_list or float_list or int64_list
+        given = [x for x in (bytes_list, float_list, int64_list) if x is not None]
+        self._named = given[0] if given else None
         self.bytes_list = bytes_list or BytesList()
         self.float_list = float_list or FloatList()
         self.int64_list = int64_list or Int64List()
+
+    @property
+    def _given(self) -> _List | None:
+        lists = (self.bytes_list, self.float_list, self.int64_list)
+        filled = [x for x in lists if x.value]
+        if not filled or any(x is self._named for x in filled):
+            return self._named
+        return filled[-1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Feature) and self._given == other._given
+
+    __hash__ = None
+
+    def HasField(self, field_name: str) -> bool:
+        """Whether that list is the one that is set."""
+        return self.WhichOneof("kind") == field_name
 
     def WhichOneof(self, group: str) -> str | None:
         """The name of the list that is set."""
@@ -84,26 +124,53 @@ class Feature:
         return None if self._given is None else names[type(self._given)]
 
     def _array(self) -> Any:
-        if isinstance(self._given, Int64List):
-            return np.array(self._given.value, np.int64)
-        if isinstance(self._given, BytesList):
-            out = np.empty(len(self._given.value), object)
-            out[:] = self._given.value
+        given = self._given
+        items = [] if given is None else given._items()
+        if isinstance(given, BytesList):
+            out = np.empty(len(items), object)
+            out[:] = items
             return out
-        return np.array(self._given.value if self._given else [], np.float32)
+        return np.array(items, np.int64 if isinstance(given, Int64List) else np.float32)
 
     def __repr__(self) -> str:
         return f"Feature({self._given!r})"
 
 
-class Features:
-    """Features by name."""
+class _Map(dict[str, Any]):
+    """Messages by name; one that is asked for is there from then on."""
+
+    def get_or_create(self, key: str) -> Any:
+        """The same as ``map[key]``."""
+        return self[key]
+
+
+class _FeatureMap(_Map):
+    def __missing__(self, key: str) -> Feature:
+        made = self[key] = Feature()
+        return made
+
+
+class _FeatureListMap(_Map):
+    def __missing__(self, key: str) -> FeatureList:
+        made = self[key] = FeatureList()
+        return made
+
+
+class Features(_Message):
+    """Features by name.
+
+    >>> import penstock.tf as tf
+    >>> example = tf.train.Example()
+    >>> example.features.feature["size"].int64_list.value.extend([3, 4])
+    >>> example.features.feature["size"].WhichOneof("kind")
+    'int64_list'
+    """
 
     def __init__(self, feature: dict[str, Feature] | None = None) -> None:
-        self.feature = dict(feature or {})
+        self.feature = _FeatureMap(feature or {})
 
 
-class Example:
+class Example(_Message):
     """A record of named features."""
 
     def __init__(self, features: Features | None = None) -> None:
@@ -140,24 +207,33 @@ class Example:
         return f"Example({self.features.feature!r})"
 
 
-class FeatureList:
+class _Repeated(list[Feature]):
+    """Features in order."""
+
+    def add(self) -> Feature:
+        """A new feature at the end."""
+        self.append(Feature())
+        return self[-1]
+
+
+class FeatureList(_Message):
     """The features of a sequence's steps."""
 
     def __init__(self, feature: Any = ()) -> None:
-        self.feature: list[Feature] = list(feature)
+        self.feature: _Repeated = _Repeated(feature)
 
     def __repr__(self) -> str:
         return f"FeatureList({self.feature!r})"
 
 
-class FeatureLists:
+class FeatureLists(_Message):
     """Sequences by name."""
 
     def __init__(self, feature_list: dict[str, FeatureList] | None = None) -> None:
-        self.feature_list = dict(feature_list or {})
+        self.feature_list = _FeatureListMap(feature_list or {})
 
 
-class SequenceExample:
+class SequenceExample(_Message):
     """A record of features and of sequences of features.
 
     >>> import penstock.tf as tf
@@ -235,12 +311,13 @@ def _encoded(feature: Feature) -> bytes:
     given = feature._given
     if given is None:
         return b""
+    items = given._items()
     if isinstance(given, BytesList):
-        return _field(1, b"".join(_field(1, v) for v in given.value))
+        return _field(1, b"".join(_field(1, v) for v in items))
     if isinstance(given, FloatList):
-        packed = struct.pack(f"<{len(given.value)}f", *given.value)
+        packed = struct.pack(f"<{len(items)}f", *items)
         return _field(2, _field(1, packed) if packed else b"")
-    whole = b"".join(_number(v % 2**64) for v in given.value)
+    whole = b"".join(_number(v % 2**64) for v in items)
     return _field(3, _field(1, whole) if whole else b"")
 
 
