@@ -37,9 +37,10 @@ class Dataset(Sources, Transforms):
     [6.]
     """
 
-    __slots__ = ("__weakref__", "_options", "_penstock_value", "_running")
+    __slots__ = ("__weakref__", "_options", "_penstock_value", "_ragged", "_running")
     _penstock_value: engine_dataset.Dataset
     _options: Options
+    _ragged: bool  # rows of a ragged tensor: a batch of them is one again
     _running: engine_dataset.Dataset | None
 
     def __init__(self, *unused: Any) -> None:
@@ -66,6 +67,7 @@ class Dataset(Sources, Transforms):
         self = object.__new__(Dataset)
         self._penstock_value = engine
         self._options = options or Options()
+        self._ragged = False
         self._running = None
         return self
 
@@ -153,6 +155,15 @@ class Dataset(Sources, Transforms):
 
     def __iter__(self) -> Iterator:
         return Iterator(self._runnable())
+
+    def make_one_shot_iterator(self) -> Iterator:
+        """``iter(self)``, by its name in TensorFlow 1.
+
+        >>> import penstock.tf as tf
+        >>> int(tf.data.Dataset.range(3).make_one_shot_iterator().get_next())
+        0
+        """
+        return iter(self)
 
     def as_numpy_iterator(self) -> NumpyIterator:
         """Elements as plain NumPy values; arrays are read-only.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from penstock._dataset import Dataset as Engine
 from penstock._options import AUTOTUNE
 from penstock.tf._dataset import Dataset
@@ -21,7 +23,11 @@ class _Reader(Dataset):
         """`read` makes the engine's dataset of file names."""
         files = paths(filenames)
         self._options = Options()
+        self._ragged = False
         self._running = None
+        if isinstance(files, list) and not files:
+            self._penstock_value = Engine.from_tensor_slices(np.empty(0, object))
+            return
         cycle = AUTOTUNE if parallel is None else int(parallel)
         if cycle == AUTOTUNE or cycle <= 1:
             self._penstock_value = read(files)

@@ -14,6 +14,7 @@ from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock._functions import check_callable, function_identity
 from penstock.tf import _seeds, _structure
 from penstock.tf._dtypes import as_dtype, int64
+from penstock.tf._options import Options
 from penstock.tf._shapes import RaggedTensorSpec, TensorSpec, spec_from_tf
 from penstock.tf._values import convert_to_tensor, unwrap
 
@@ -25,6 +26,16 @@ def _of(engine: Any) -> Dataset:
     from penstock.tf._dataset import Dataset
 
     return Dataset._of(engine)
+
+
+def _joined(engine: Any, inputs: list[Any]) -> Dataset:
+    """A dataset of several others, with the options of all of them."""
+    from penstock.tf._dataset import Dataset
+
+    options = Options()
+    for one in inputs:
+        options = options.merge(one.options())
+    return Dataset._of(engine, options)
 
 
 def engine_of(op: str, dataset: Any) -> Any:
@@ -230,7 +241,9 @@ class Sources:
 
         rows = rows_of(tensors)
         if rows is not None:
-            return _of(Engine.from_list([unwrap(r) for r in rows], name=name))
+            made = _of(Engine.from_list([unwrap(r) for r in rows], name=name))
+            made._ragged = _has_ragged(tensors)
+            return made
         return _of(Engine.from_tensor_slices(_arrays(unwrap(tensors)), name=name))
 
     @staticmethod
@@ -349,7 +362,8 @@ class Sources:
         if len(args) == 1:
             structure = args[0]
         if isinstance(structure, Sources):
-            return _of(Engine.zip(engine_of("zip", structure), name=name))
+            engine = Engine.zip(engine_of("zip", structure), name=name)
+            return _joined(engine, [structure])
 
         def inner(value: Any) -> Any:
             if isinstance(value, (tuple, list)):
@@ -362,7 +376,8 @@ class Sources:
                 return {k: inner(v) for k, v in value.items()}
             return engine_of("zip", value)
 
-        return _of(Engine.zip(inner(structure), name=name))
+        engine = Engine.zip(inner(structure), name=name)
+        return _joined(engine, _structure.flatten(structure))
 
     @staticmethod
     def load(
@@ -401,15 +416,15 @@ class Sources:
         op = "sample_from_datasets"
         if weights is not None and not isinstance(weights, Sources):
             weights = [float(w) for w in weights]
-        return _of(
-            Engine.sample_from_datasets(
-                [engine_of(op, d) for d in datasets],
-                weights,
-                _seeds.of(seed),
-                bool(stop_on_empty_dataset),
-                bool(rerandomize_each_iteration),
-            )
+        inputs = list(datasets)
+        engine = Engine.sample_from_datasets(
+            [engine_of(op, d) for d in inputs],
+            weights,
+            _seeds.of(seed),
+            bool(stop_on_empty_dataset),
+            bool(rerandomize_each_iteration),
         )
+        return _joined(engine, inputs)
 
     @staticmethod
     def choose_from_datasets(
@@ -426,13 +441,19 @@ class Sources:
         [10, 0]
         """
         op = "choose_from_datasets"
-        return _of(
-            Engine.choose_from_datasets(
-                [engine_of(op, d) for d in datasets],
-                engine_of(op, choice_dataset),
-                bool(stop_on_empty_dataset),
-            )
+        inputs = list(datasets)
+        engine = Engine.choose_from_datasets(
+            [engine_of(op, d) for d in inputs],
+            engine_of(op, choice_dataset),
+            bool(stop_on_empty_dataset),
         )
+        return _joined(engine, [*inputs, choice_dataset])
+
+
+def _has_ragged(tensors: Any) -> bool:
+    from penstock.tf._ragged import RaggedTensor
+
+    return any(isinstance(t, RaggedTensor) for t in _structure.flatten(tensors))
 
 
 def _arrays(value: Any) -> Any:

@@ -13,12 +13,12 @@ from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE, UNKNOWN
 from penstock.tf import _seeds, _structure
-from penstock.tf._dtypes import int64
+from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._functions import ScanCall, call
 from penstock.tf._options import Options
 from penstock.tf._shapes import SparseTensorSpec, TensorSpec
 from penstock.tf._sources import engine_of, paths
-from penstock.tf._values import unwrap
+from penstock.tf._values import convert_to_tensor, unwrap
 
 if TYPE_CHECKING:
     from penstock.tf._dataset import Dataset
@@ -39,6 +39,7 @@ class Transforms:
 
     __slots__ = ()
     _penstock_value: Any
+    _ragged: bool
 
     def _then(self, engine: Any) -> Dataset:
         """The next dataset of the chain; options stay."""
@@ -46,6 +47,12 @@ class Transforms:
 
         assert isinstance(self, Dataset)
         return Dataset._of(engine, self._options)
+
+    def _same(self, engine: Any) -> Dataset:
+        """The next dataset of the chain, whose elements are of the same kind."""
+        made = self._then(engine)
+        made._ragged = self._ragged
+        return made
 
     # --- functions ----------------------------------------------------------
 
@@ -93,8 +100,8 @@ class Transforms:
         fn = call("filter", predicate, "predicate")
         serial = self._penstock_value.filter(fn, 1, name=name)
         if _last_function(serial).executor == "native":
-            return self._then(self._penstock_value.filter(fn, name=name))
-        return self._then(serial)
+            return self._same(self._penstock_value.filter(fn, name=name))
+        return self._same(serial)
 
     def flat_map(
         self, map_func: Callable[..., Any], name: str | None = None
@@ -158,7 +165,7 @@ class Transforms:
         [0, 1]
         """
         fn = call("take_while", predicate, "predicate")
-        return self._then(self._penstock_value.take_while(fn, name=name))
+        return self._same(self._penstock_value.take_while(fn, name=name))
 
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
@@ -300,11 +307,10 @@ class Transforms:
             return self._sparse_batch(
                 spec, _count(batch_size, "batch_size"), bool(drop_remainder)
             )
-        return self._then(
-            self._penstock_value.batch(
-                _count(batch_size, "batch_size"), bool(drop_remainder), name=name
-            )
-        )
+        size, drop = _count(batch_size, "batch_size"), bool(drop_remainder)
+        if self._ragged:
+            return self.ragged_batch(size, drop, name=name)
+        return self._then(self._penstock_value.batch(size, drop, name=name))
 
     def padded_batch(
         self,
@@ -461,7 +467,7 @@ class Transforms:
         reshuffle = (
             True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
         )
-        return self._then(
+        return self._same(
             self._penstock_value.shuffle(size, _seeds.of(seed), reshuffle, name=name)
         )
 
@@ -477,7 +483,7 @@ class Transforms:
             if count is None or _count(count, "count") < 0
             else _count(count, "count")
         )
-        return self._then(self._penstock_value.repeat(times, name=name))
+        return self._same(self._penstock_value.repeat(times, name=name))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first `count` elements; all for -1.
@@ -486,7 +492,7 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(9).take(2)]
         [0, 1]
         """
-        return self._then(
+        return self._same(
             self._penstock_value.take(max(_count(count, "count"), -1), name=name)
         )
 
@@ -500,7 +506,7 @@ class Transforms:
         number = _count(count, "count")
         if number < 0:
             return self.take(0, name=name)
-        return self._then(self._penstock_value.skip(number, name=name))
+        return self._same(self._penstock_value.skip(number, name=name))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, beginning with element `index`.
@@ -509,7 +515,7 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(7).shard(3, 1)]
         [1, 4]
         """
-        return self._then(
+        return self._same(
             self._penstock_value.shard(
                 _count(num_shards, "num_shards"), _count(index, "index"), name=name
             )
@@ -539,7 +545,9 @@ class Transforms:
         mine, other = self._penstock_value.element_spec, second.element_spec
         if not _same_kind(mine, other):
             raise TypeError(f"Incompatible dataset elements: {mine} vs. {other}")
-        return self._then(self._penstock_value.concatenate(second, name=name))
+        made = self._same(self._penstock_value.concatenate(second, name=name))
+        made._options = made._options.merge(dataset.options())
+        return made
 
     def unique(self, name: str | None = None) -> Dataset:
         """Every element once, where it is seen first.
@@ -559,7 +567,7 @@ class Transforms:
         >>> [int(x) for x in tf.data.Dataset.range(2).cache().repeat(2)]
         [0, 1, 0, 1]
         """
-        return self._then(
+        return self._same(
             self._penstock_value.cache(paths(filename) or None, name=name)
         )
 
@@ -588,7 +596,7 @@ class Transforms:
         4
         """
         size = AUTOTUNE if buffer_size is None else _count(buffer_size, "buffer_size")
-        return self._then(self._penstock_value.prefetch(size, name=name))
+        return self._same(self._penstock_value.prefetch(size, name=name))
 
     def ignore_errors(
         self, log_warning: bool = False, name: str | None = None
@@ -600,7 +608,7 @@ class Transforms:
         >>> [int(x) for x in ds]
         [6, 3]
         """
-        return self._then(self._penstock_value.ignore_errors(name=name))
+        return self._same(self._penstock_value.ignore_errors(name=name))
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same elements, run as `options` say.
@@ -618,8 +626,9 @@ class Transforms:
                 f"with_options: options must be tf.data.Options, got {options!r}"
             )
         merged = self._options.merge(options)
-        engine = self._penstock_value.with_options(options._engine())
-        return Dataset._of(engine, merged)
+        made = self._same(self._penstock_value.with_options(options._engine()))
+        made._options = merged
+        return made
 
 
 def _last_function(engine: Any) -> Any:
@@ -710,7 +719,14 @@ def _padding(values: Any, spec: Any) -> Any:
                 f"padded_batch: padding_values must be numbers of {spec.dtype.name}, "
                 f"got {values!r}"
             )
-        return np.asarray(values).astype(spec.dtype.dtype)[()]
+        value = convert_to_tensor(values)
+        if value.dtype != spec.dtype.dtype:
+            raise TypeError(
+                f"padded_batch: padding_values must be {spec.dtype.name} as the "
+                f"elements are, got {values!r} of {as_dtype(value.dtype).name}; give "
+                f"tf.constant({values!r}, tf.{spec.dtype.name})"
+            )
+        return np.asarray(value)[()]
     return unwrap(values)
 
 

@@ -34,6 +34,34 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
     return "string" if dtype.kind in "OSU" else dtype.name
 
 
+class Reference:
+    """Stands for one tensor; equal where it is the same object.
+
+    >>> import penstock.tf as tf
+    >>> x = tf.constant([1, 2])
+    >>> x.ref() in {x.ref()}, x.ref().deref() is x
+    (True, True)
+    """
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def deref(self) -> Any:
+        """The tensor."""
+        return self._tensor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._tensor is other._tensor
+
+    def __hash__(self) -> int:
+        return id(self._tensor)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._tensor!r}>"
+
+
 class Tensor(np.ndarray):
     """An array of a tensor's values.
 
@@ -67,6 +95,10 @@ class Tensor(np.ndarray):
     def get_shape(self) -> Any:
         """The same as ``shape``."""
         return self.shape
+
+    def ref(self) -> Reference:
+        """A key for dicts and sets: tensors themselves have no hash."""
+        return Reference(self)
 
     def set_shape(self, shape: Any) -> None:
         """Checks that `shape` holds."""
@@ -174,6 +206,7 @@ def _scalar_class(name: str) -> Any:
         "__array_priority__": 100.0,  # NumPy's operands leave it to ours
         "shape": property(lambda self: TensorShape(())),
         "get_shape": lambda self: TensorShape(()),
+        "ref": lambda self: Reference(self),
         "set_shape": lambda self, shape: check_shape(TensorShape(()), shape),
         "__str__": text,
         "__repr__": representation,
@@ -223,6 +256,9 @@ class Bytes(bytes):
 
     def get_shape(self) -> Any:
         return TensorShape(())
+
+    def ref(self) -> Reference:
+        return Reference(self)
 
     def set_shape(self, shape: Any) -> None:
         check_shape(TensorShape(()), shape)
@@ -408,8 +444,8 @@ def unwrap(value: Any) -> Any:
         if hasattr(value, "_fields"):
             return type(value)(*[unwrap(v) for v in value])
         return tuple([unwrap(v) for v in value])
-    if isinstance(value, list):
-        return list_to_array(value)
+    if isinstance(value, (list, range)):
+        return list_to_array(list(value))
     engine = getattr(value, "_penstock_value", None)
     if engine is not None:
         return engine
@@ -529,8 +565,8 @@ def convert_to_tensor(
         return value
     if isinstance(value, Traced):
         return value if kind is None or value.dtype == kind else value.astype(kind)
-    if isinstance(value, (list, tuple)):
-        made = list_to_array(value, kind)
+    if isinstance(value, (list, tuple, range)):
+        made = list_to_array(list(value), kind)
         return made if isinstance(made, Traced) else wrap(made)
     if isinstance(value, (str, bytes)):
         if kind is not None and kind != object:

@@ -232,7 +232,15 @@ def reduce_join(
     separator: str = "",
     name: str | None = None,
 ) -> Any:
-    """The strings of a tensor as one, along all axes or one."""
+    """The strings of a tensor as one, along all axes or one.
+
+    >>> import penstock.tf as tf
+    >>> words = tf.ragged.constant([["a", "b"], ["c"]])
+    >>> tf.strings.reduce_join(words, axis=-1, separator="-").numpy()
+    array([b'a-b', b'c'], dtype=object)
+    """
+    if isinstance(inputs, RaggedTensor):
+        return _join_ragged(inputs, axis, keepdims, separator)
     array = np.asarray(convert_to_tensor(inputs))
     between = _text(separator)
     if axis is None:
@@ -242,6 +250,32 @@ def reduce_join(
     for place in np.ndindex(*out.shape):
         out[place] = between.join(moved[place])
     return wrap((np.expand_dims(out, int(axis)) if keepdims else out)[()])
+
+
+def _join_ragged(inputs: Any, axis: Any, keepdims: bool, separator: str) -> Any:
+    """`reduce_join` of a ragged tensor."""
+    if axis is None:
+        return reduce_join(inputs.flat_values, None, keepdims, separator)
+    rank = inputs.shape.rank
+    place = int(axis) + rank if int(axis) < 0 else int(axis)
+    if not 0 < place < rank:
+        raise InvalidArgumentError(
+            f"reduce_join: axis must be an inner one of {rank} of a ragged tensor, "
+            f"got {axis}"
+        )
+    if place > 1:
+        joined = reduce_join(inputs.values, place - 1, keepdims, separator)
+        return inputs.with_values(joined)
+    if inputs.ragged_rank > 1 or rank > 2:
+        raise InvalidArgumentError(
+            "reduce_join: of a ragged tensor only the innermost axis can be joined, "
+            f"got axis {axis} of {rank}"
+        )
+    rows = np.empty(len(inputs), object)
+    rows[:] = [_text(separator).join(row) for row in inputs.to_list()]
+    if not keepdims:
+        return wrap(rows)
+    return RaggedTensor.from_row_lengths(rows, np.ones(len(rows), np.int64))
 
 
 def _pattern(pattern: Any) -> re.Pattern[bytes]:

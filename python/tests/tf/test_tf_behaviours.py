@@ -458,3 +458,77 @@ def test_python_code_runs_for_every_element(tmp_path):
     ds = Dataset.from_tensor_slices([str(file)] * 4).map(read)
     assert [x.numpy() for x in ds] == [b"data"] * 4
     assert len(set(seen)) == 4
+
+
+@pytest.mark.parametrize("reads", [None, 2, tf.data.AUTOTUNE])
+def test_no_files_are_an_empty_dataset(reads):
+    for files in ([], np.array([], object)):
+        for reader in (tf.data.TFRecordDataset, tf.data.TextLineDataset):
+            ds = reader(files, num_parallel_reads=reads)
+            assert values(ds.map(tf.strings.length)) == []
+            assert ds.element_spec == tf.TensorSpec([], tf.string)
+    assert values(tf.data.FixedLengthRecordDataset([], 2)) == []
+
+
+def test_a_range_is_a_tensor():
+    assert values(Dataset.from_tensor_slices(range(3))) == [0, 1, 2]
+    assert Dataset.from_tensor_slices(range(3)).element_spec.dtype == tf.int32
+    assert values(Dataset.from_tensors(range(2))) == [[0, 1]]
+    assert tf.constant(range(2)).dtype == tf.int32
+
+
+def test_rows_of_a_ragged_tensor_batch_to_ragged_tensors():
+    rows = tf.ragged.constant([[1, 2], [], [3]])
+    ds = Dataset.from_tensor_slices(rows)
+    assert [b.to_list() for b in ds.batch(2)] == [[[1, 2], []], [[3]]]
+    again = ds.filter(lambda x: True).take(3).repeat(2).prefetch(1)
+    assert [b.to_list() for b in again.batch(4)] == [
+        [[1, 2], [], [3], [1, 2]],
+        [[], [3]],
+    ]
+    pairs = Dataset.from_tensor_slices({"row": rows, "label": [7, 8, 9]})
+    (batch,) = pairs.batch(3)
+    assert batch["row"].to_list() == [[1, 2], [], [3]]
+    assert batch["label"].numpy().tolist() == [7, 8, 9]
+
+
+def test_rows_of_different_length_do_not_batch():
+    ds = Dataset.from_tensor_slices(tf.ragged.constant([[1, 2], [3]]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+        list(ds.map(lambda x: x * 2).batch(2))
+
+
+def test_rows_of_a_ragged_tensor_are_joined():
+    words = tf.ragged.constant([["a", "b"], [], ["c"]])
+    joined = tf.strings.reduce_join(words, axis=-1, separator=" ")
+    assert joined.numpy().tolist() == [b"a b", b"", b"c"]
+    assert tf.strings.reduce_join(words, axis=1).numpy().tolist() == [b"ab", b"", b"c"]
+    assert tf.strings.reduce_join(words).numpy() == b"abc"
+    kept = tf.strings.reduce_join(words, axis=-1, keepdims=True)
+    assert kept.to_list() == [[b"ab"], [b""], [b"c"]]
+
+
+def test_datasets_of_several_have_the_options_of_all():
+    options = tf.data.Options()
+    options.deterministic = False
+    loose, plain = Dataset.range(3).with_options(options), Dataset.range(3)
+    choice = Dataset.range(2)
+    for ds in (
+        Dataset.zip((plain, loose)),
+        Dataset.zip({"a": loose, "b": plain}),
+        Dataset.sample_from_datasets([plain, loose]),
+        Dataset.choose_from_datasets([loose, plain], choice),
+        plain.concatenate(loose),
+    ):
+        assert ds.options().deterministic is False
+        assert ds.take(1).options().deterministic is False
+
+
+def test_padding_values_have_the_dtype_of_the_elements():
+    floats = Dataset.range(1, 3).map(lambda x: tf.zeros([2], tf.float32))
+    with pytest.raises(TypeError, match="must be float32"):
+        floats.padded_batch(2, padding_values=1)
+    wide = floats.padded_batch(2, padded_shapes=[3], padding_values=1.0)
+    assert values(wide) == [[[0, 0, 1], [0, 0, 1]]]
+    with pytest.raises(TypeError, match=r"tf.constant\(-1, tf.int64\)"):
+        Dataset.range(2).batch(1).padded_batch(2, padding_values=-1)

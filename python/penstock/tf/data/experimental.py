@@ -357,6 +357,7 @@ class _Counted(Dataset):
             generate, dataset._penstock_value.element_spec
         )
         self._options = dataset._options
+        self._ragged = dataset._ragged
         self._running = None
         self._expected = expected
         return self
