@@ -40,6 +40,7 @@ from penstock.tf import (
     sparse,
     strings,
     train,
+    version,
 )
 from penstock.tf._control import (
     case,
@@ -170,6 +171,7 @@ from penstock.tf._shapes import (
     SparseTensorSpec,
     TensorShape,
     TensorSpec,
+    type_spec_from_value,
 )
 from penstock.tf._tensor_array import TensorArray
 from penstock.tf._values import AnyTensor as Tensor
@@ -241,8 +243,7 @@ from penstock.tf.math import (
 from penstock.tf.math import complex_ as complex
 from penstock.tf.strings import as_string
 
-# The TensorFlow whose names and meaning these are.
-__version__ = "2.21.0"
+__version__ = version.VERSION
 newaxis = None
 realdiv = truediv
 
@@ -455,6 +456,7 @@ __all__ = [
     "truncatediv",
     "truncatemod",
     "tuple",
+    "type_spec_from_value",
     "uint16",
     "uint32",
     "uint64",
@@ -464,6 +466,7 @@ __all__ = [
     "unravel_index",
     "unstack",
     "vectorized_map",
+    "version",
     "where",
     "while_loop",
     "zeros",

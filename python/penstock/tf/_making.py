@@ -18,6 +18,7 @@ from penstock.tf._apply import (
     traceable,
 )
 from penstock.tf._dtypes import as_dtype, bool_, float32, numpy_dtype
+from penstock.tf._ragged import RaggedTensor, SparseTensor
 from penstock.tf._selection import clip_by_value
 from penstock.tf._values import (
     Bytes,
@@ -35,6 +36,10 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     >>> tf.cast([1.7, -1.7], tf.int32).numpy()
     array([ 1, -1], dtype=int32)
     """
+    if isinstance(x, SparseTensor):
+        return x.with_values(cast(x.values, dtype))
+    if isinstance(x, RaggedTensor):
+        return x.with_flat_values(cast(x.flat_values, dtype))
     x = convert_to_tensor(x)
     if isinstance(x, (bytes, TracedBytes)) or x.dtype == object:
         if as_dtype(dtype).name == "string":

@@ -14,6 +14,8 @@ def resolve(path: str, name: str) -> Any:
     try:
         found: Any = importlib.import_module("tensorflow")
     except ImportError:
+        if dotted in _STAND_INS:
+            return importlib.import_module(f"penstock.tf._{name}")
         raise AttributeError(
             f"{dotted} is not part of penstock.tf, and TensorFlow is not installed. "
             f"Install tensorflow, and the name is taken from there; {_advice(dotted)}."
@@ -28,6 +30,10 @@ def resolve(path: str, name: str) -> Any:
             ) from None
     return found
 
+
+# What programs set up before their pipeline; real where TensorFlow is installed,
+# because there it also runs the model.
+_STAND_INS = frozenset(("tf.config", "tf.distribute"))
 
 # What to use for what will not come.
 _INSTEAD = {

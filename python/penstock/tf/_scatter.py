@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,6 +129,14 @@ def reverse_sequence(
     return wrap(out)
 
 
+class UniqueWithCounts(NamedTuple):
+    """What `tf.unique_with_counts` gives."""
+
+    y: Any
+    idx: Any
+    count: Any
+
+
 @traceable
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
     """(values in the order they come, place of each, how often it occurs)."""
@@ -136,7 +144,9 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
 
     values, places = unique(x, out_idx)
     counts = np.bincount(np.asarray(places), minlength=len(values))
-    return values, places, wrap(counts.astype(numpy_dtype(out_idx)))
+    return UniqueWithCounts(
+        values, places, wrap(counts.astype(numpy_dtype(out_idx)))
+    )
 
 
 @traceable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -293,16 +293,28 @@ def argsort(
     return wrap(np.argsort(array, axis=int(axis), kind="stable").astype(np.int32))
 
 
+class Unique(NamedTuple):
+    """What `tf.unique` gives."""
+
+    y: Any
+    idx: Any
+
+
 @traceable
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
-    """(the values, each once where it is first seen; for each its number)."""
+    """(the values, each once where it is first seen; for each its number).
+
+    >>> import penstock.tf as tf
+    >>> tf.unique([7, 5, 7]).idx.numpy()
+    array([0, 1, 0], dtype=int32)
+    """
     eager_only("unique", x)
     array = np.asarray(convert_to_tensor(x))
     _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
-    return (
+    return Unique(
         wrap(array[first[order]]),
         wrap(number[inverse.reshape(-1)].astype(numpy_dtype(out_idx))),
     )

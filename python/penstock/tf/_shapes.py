@@ -368,6 +368,25 @@ class OptionalSpec(NoneTensorSpec):
     """The spec of a `tf.experimental.Optional`."""
 
 
+def type_spec_from_value(value: Any) -> Any:
+    """The spec of a value.
+
+    >>> import penstock.tf as tf
+    >>> tf.type_spec_from_value(tf.constant([1, 2]))
+    TensorSpec(shape=(2,), dtype=tf.int32, name=None)
+    """
+    from penstock.tf._dataset import Dataset
+    from penstock.tf._ragged import RaggedTensor, SparseTensor
+
+    if isinstance(value, RaggedTensor):
+        return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(value.shape, value.dtype)
+    if isinstance(value, Dataset):
+        return DatasetSpec(value.element_spec)
+    return TensorSpec.from_tensor(value)
+
+
 def spec_to_tf(spec: Any) -> Any:
     """Penstock's spec in TensorFlow's classes."""
     from penstock.tf import _structure

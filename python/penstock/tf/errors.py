@@ -69,6 +69,40 @@ UNAVAILABLE = 14
 DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
+def _message(error: OpError) -> str:
+    """What `OpError.message` is."""
+    return str(error)
+
+
+for _kind, _code in (
+    (OpError, UNKNOWN),
+    (CancelledError, CANCELLED),
+    (UnknownError, UNKNOWN),
+    (InvalidArgumentError, INVALID_ARGUMENT),
+    (DeadlineExceededError, DEADLINE_EXCEEDED),
+    (NotFoundError, NOT_FOUND),
+    (AlreadyExistsError, ALREADY_EXISTS),
+    (PermissionDeniedError, PERMISSION_DENIED),
+    (ResourceExhaustedError, RESOURCE_EXHAUSTED),
+    (FailedPreconditionError, FAILED_PRECONDITION),
+    (AbortedError, ABORTED),
+    (OutOfRangeError, OUT_OF_RANGE),
+    (UnimplementedError, UNIMPLEMENTED),
+    (InternalError, INTERNAL),
+    (UnavailableError, UNAVAILABLE),
+    (DataLossError, DATA_LOSS),
+    (UnauthenticatedError, UNAUTHENTICATED),
+):
+    setattr(_kind, "error_code", _code)  # noqa: B010
+
+# What TensorFlow's errors have; there are no nodes of graphs here.
+for _name, _value in (
+    ("message", property(_message)),
+    ("op", None),
+    ("node_def", None),
+):
+    setattr(OpError, _name, _value)
+
 _twins: dict[tuple[type, type], Any] = {}
 
 

@@ -13,11 +13,20 @@ from __future__ import annotations
 import glob as _glob
 import os
 import shutil
+import stat as _stat
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock._errors import AlreadyExistsError, NotFoundError
 from penstock.tf import _missing
+
+
+class FileStatistics(NamedTuple):
+    """What `stat` gives."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
 
 
 def GFile(name: Any, mode: str = "r") -> Any:
@@ -96,8 +105,20 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 def stat(path: Any) -> Any:
-    """Length and times of a file."""
-    return os.stat(os.fsdecode(path))
+    """Length and time of a file.
+
+    >>> import penstock.tf as tf, tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     tf.io.gfile.stat(file.name).length
+    0
+    """
+    try:
+        found = os.stat(os.fsdecode(path))
+    except FileNotFoundError:
+        raise NotFoundError(f"{os.fsdecode(path)}; No such file or directory") from None
+    return FileStatistics(
+        found.st_size, found.st_mtime_ns, _stat.S_ISDIR(found.st_mode)
+    )
 
 
 def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Iterator[Any]:

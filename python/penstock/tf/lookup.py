@@ -230,6 +230,20 @@ class StaticHashTable:
         """The values of keys, in their shape."""
         return _looked_up(keys, self.key_dtype, self.value_dtype, self._value)
 
+    def export(self, name: str | None = None) -> tuple[Any, Any]:
+        """All keys and their values.
+
+        >>> import penstock.tf as tf
+        >>> table = tf.lookup.StaticHashTable(
+        ...     tf.lookup.KeyValueTensorInitializer(["a"], [5]), default_value=-1)
+        >>> [part.numpy().tolist() for part in table.export()]
+        [[b'a'], [5]]
+        """
+        return (
+            convert_to_tensor(list(self._table), self.key_dtype),
+            convert_to_tensor(list(self._table.values()), self.value_dtype),
+        )
+
     def _value(self, key: Any) -> Any:
         return self._table.get(key, self._default)
 

@@ -47,3 +47,120 @@ def test_feature_lists_are_made_when_they_are_asked_for():
 def test_numbers_are_no_bytes_of_a_feature():
     with pytest.raises(TypeError, match="must be bytes, got 5"):
         tf.train.BytesList(value=[5])
+
+
+def test_devices_without_tensorflow():
+    assert [d.name for d in tf.config.list_physical_devices()] == [
+        "/physical_device:CPU:0"
+    ]
+    assert tf.config.list_physical_devices("GPU") == []
+    assert tf.config.experimental.list_physical_devices("GPU") == []
+    assert tf.config.get_visible_devices("CPU")[0].device_type == "CPU"
+    tf.config.set_visible_devices([], "GPU")
+    tf.config.threading.set_inter_op_parallelism_threads(2)
+    assert tf.config.threading.get_inter_op_parallelism_threads() == 2
+
+
+def test_a_strategy_without_tensorflow_has_one_replica():
+    strategy = tf.distribute.MirroredStrategy(["/gpu:0"])
+    assert strategy.num_replicas_in_sync == 1
+    with strategy.scope():
+        ds = Dataset.range(4).batch(2 * strategy.num_replicas_in_sync)
+    shared = strategy.experimental_distribute_dataset(ds)
+    sums = [int(strategy.run(tf.reduce_sum, args=(b,))) for b in shared]
+    assert sums == [1, 5]
+    made = tf.distribute.get_strategy().distribute_datasets_from_function(
+        lambda context: Dataset.range(4).shard(
+            context.num_input_pipelines, context.input_pipeline_id
+        )
+    )
+    assert len(list(made)) == 4
+
+
+def test_names_of_tensorflow_1(tmp_path):
+    v1 = tf.compat.v1
+    v1.enable_eager_execution()
+    it = v1.data.make_one_shot_iterator(v1.data.Dataset.range(2).map(lambda x: x + 1))
+    assert [int(it.get_next()) for _ in range(2)] == [1, 2]
+    with pytest.raises(v1.errors.OutOfRangeError):
+        it.get_next()
+    assert int(Dataset.range(3).make_one_shot_iterator().get_next()) == 0
+    pairs = Dataset.from_tensor_slices(([1, 2], ["a", "b"]))
+    assert v1.data.get_output_types(pairs) == (tf.int32, tf.string)
+    assert v1.data.get_output_shapes(pairs) == ([], [])
+    path = str(tmp_path / "a.tfrecord")
+    with v1.python_io.TFRecordWriter(path) as writer:
+        writer.write(b"one")
+    assert list(v1.python_io.tf_record_iterator(path)) == [b"one"]
+    assert v1.cast is tf.cast
+    assert v1.FixedLenFeature is tf.io.FixedLenFeature
+    assert tf.compat.v2 is tf
+    with pytest.raises(RuntimeError, match="iterate over the dataset"):
+        v1.disable_v2_behavior()
+
+
+def test_the_version_is_named():
+    assert tf.version.VERSION == tf.__version__
+
+
+def test_tensors_are_keys_by_reference():
+    x = tf.constant([1, 2])
+    for tensor in (x, tf.constant(3), tf.constant("a")):
+        assert {tensor.ref(): 1}[tensor.ref()] == 1
+        assert tensor.ref().deref() is tensor
+    assert x.ref() != tf.constant([1, 2]).ref()
+
+
+def test_specs_of_values():
+    ragged = tf.ragged.constant([[1, 2], [3]])
+    assert tf.type_spec_from_value(tf.constant("a")) == tf.TensorSpec([], tf.string)
+    assert tf.type_spec_from_value(ragged) == tf.RaggedTensorSpec([2, None], tf.int32)
+    sparse = tf.SparseTensor([[0, 1]], [5], [2, 2])
+    assert tf.type_spec_from_value(sparse) == tf.SparseTensorSpec([2, 2], tf.int32)
+
+
+def test_sparse_and_ragged_tensors_are_cast():
+    sparse = tf.cast(tf.SparseTensor([[0, 1]], [5], [2, 2]), tf.float32)
+    assert sparse.dtype == tf.float32
+    assert tf.sparse.to_dense(sparse).numpy().tolist() == [[0, 5], [0, 0]]
+    ragged = tf.cast(tf.ragged.constant([[1, 2], [3]]), tf.float64)
+    assert ragged.dtype == tf.float64
+    assert ragged.to_list() == [[1.0, 2.0], [3.0]]
+
+
+def test_unique_gives_a_named_tuple():
+    made = tf.unique([7, 5, 7])
+    assert made.y.numpy().tolist() == [7, 5]
+    assert made.idx.numpy().tolist() == [0, 1, 0]
+    assert tf.unique_with_counts([7, 5, 7]).count.numpy().tolist() == [2, 1]
+
+
+def test_tables_are_exported():
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a", "b"], [5, 6]), default_value=-1
+    )
+    keys, values = table.export()
+    assert keys.numpy().tolist() == [b"a", b"b"]
+    assert values.numpy().tolist() == [5, 6]
+
+
+def test_files_have_a_length(tmp_path):
+    (tmp_path / "a").write_bytes(b"four")
+    found = tf.io.gfile.stat(str(tmp_path / "a"))
+    assert (found.length, found.is_directory) == (4, False)
+    assert found.mtime_nsec > 0
+    assert tf.io.gfile.stat(str(tmp_path)).is_directory
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.io.gfile.stat(str(tmp_path / "absent"))
+
+
+def test_errors_say_what_tensorflows_say():
+    with pytest.raises(tf.errors.OutOfRangeError) as caught:
+        iter(Dataset.range(0)).get_next()
+    assert caught.value.message == "End of sequence"
+    assert caught.value.error_code == tf.errors.OUT_OF_RANGE
+    assert caught.value.op is None
+    assert caught.value.node_def is None
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        Dataset.range(3).batch(0)
+    assert caught.value.error_code == tf.errors.INVALID_ARGUMENT

@@ -1,4 +1,4 @@
-"""`tf.compat`: text and bytes, whichever is wanted.
+"""`tf.compat`: text and bytes, whichever is wanted, and the names of TensorFlow 1.
 
 >>> import penstock.tf as tf
 >>> tf.compat.as_bytes("cat"), tf.compat.as_str(b"dog")
@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
@@ -45,4 +46,9 @@ def path_to_str(path: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    # They need all of `penstock.tf`, which imports this module.
+    if name == "v1":
+        return importlib.import_module("penstock.tf.compat.v1")
+    if name == "v2":
+        return importlib.import_module("penstock.tf")
     return _missing.resolve("compat", name)
