@@ -12,7 +12,7 @@ from penstock import _ops as engine_ops
 from penstock._dataset import Dataset as Engine
 from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock._functions import check_callable, function_identity
-from penstock.tf import _seeds, _structure
+from penstock.tf import _seeds, _shards, _structure
 from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._options import Options
 from penstock.tf._shapes import RaggedTensorSpec, TensorSpec, spec_from_tf
@@ -389,12 +389,16 @@ class Sources:
     ) -> Dataset:
         """What `Dataset.save` wrote at `path`.
 
+        `reader_func` makes the dataset of a dataset of the shards.
+
         >>> import penstock.tf as tf, tempfile
         >>> with tempfile.TemporaryDirectory() as where:
         ...     tf.data.Dataset.range(2).save(where)
         ...     [int(x) for x in tf.data.Dataset.load(where)]
         [0, 1]
         """
+        if reader_func is not None:
+            return _shards.read("load", _shards.saved(paths(path)), reader_func)
         return _of(Engine.load(paths(path)))
 
     @staticmethod

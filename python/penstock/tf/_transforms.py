@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _spec as engine_spec
-from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE, UNKNOWN
-from penstock.tf import _seeds, _structure
+from penstock.tf import _seeds, _shards, _structure
 from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._functions import ScanCall, call
 from penstock.tf._options import Options
@@ -40,6 +44,7 @@ class Transforms:
     __slots__ = ()
     _penstock_value: Any
     _ragged: bool
+    options: Callable[[], Options]
 
     def _then(self, engine: Any) -> Dataset:
         """The next dataset of the chain; options stay."""
@@ -581,12 +586,24 @@ class Transforms:
     ) -> Dataset:
         """Keeps the elements in the directory `path`.
 
+        It is one shard: `reader_func` gets a dataset of that one.
+
         >>> import penstock.tf as tf, tempfile
         >>> with tempfile.TemporaryDirectory() as where:
         ...     [int(x) for x in tf.data.Dataset.range(2).snapshot(where + "/s")]
         [0, 1]
         """
-        return self._then(self._penstock_value.snapshot(paths(path), name=name))
+        if shard_func is not None:
+            raise UnimplementedError(
+                "snapshot: a snapshot is one shard, shard_func cannot be followed; "
+                "write shards with Dataset.save(path, shard_func=...)"
+            )
+        engine = self._penstock_value.snapshot(paths(path), name=name)
+        if reader_func is not None:
+            made = _shards.read("snapshot", [engine], reader_func)
+            made._options = self.options().merge(made.options())
+            return made
+        return self._same(engine)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """At most `buffer_size` elements ahead of the next stage.

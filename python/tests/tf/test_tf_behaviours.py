@@ -532,3 +532,36 @@ def test_padding_values_have_the_dtype_of_the_elements():
     assert values(wide) == [[[0, 0, 1], [0, 0, 1]]]
     with pytest.raises(TypeError, match=r"tf.constant\(-1, tf.int64\)"):
         Dataset.range(2).batch(1).padded_batch(2, padding_values=-1)
+
+
+def test_a_reader_function_gets_the_shards(tmp_path):
+    path = str(tmp_path / "uneven")
+    Dataset.range(10).save(path, shard_func=lambda x: tf.cast(x > 6, tf.int64))
+    seen = []
+
+    def in_turns(shards):
+        seen.extend(values(shard) for shard in shards)
+        return shards.interleave(lambda shard: shard, cycle_length=2, block_length=2)
+
+    ds = Dataset.load(path, reader_func=in_turns)
+    assert seen == [[0, 1, 2, 3, 4, 5, 6], [7, 8, 9]]
+    assert values(ds) == [0, 1, 7, 8, 2, 3, 9, 4, 5, 6]
+    last = Dataset.load(path, reader_func=lambda s: s.skip(1).flat_map(lambda d: d))
+    assert values(last) == [7, 8, 9]
+
+    one = str(tmp_path / "one")
+    Dataset.range(3).save(one)
+    doubled = Dataset.load(one, reader_func=lambda s: s.repeat(2).flat_map(lambda d: d))
+    assert values(doubled) == [0, 1, 2, 0, 1, 2]
+    with pytest.raises(TypeError, match="reader_func must return a Dataset, got 3"):
+        Dataset.load(one, reader_func=lambda shards: 3)
+
+
+def test_functions_of_a_snapshot_are_followed_or_refused(tmp_path):
+    path = str(tmp_path / "s")
+    ds = Dataset.range(3).snapshot(
+        path, reader_func=lambda s: s.flat_map(lambda d: d.map(lambda x: x + 1))
+    )
+    assert values(ds) == values(ds) == [1, 2, 3]
+    with pytest.raises(tf.errors.UnimplementedError, match="shard_func"):
+        Dataset.range(3).snapshot(path, shard_func=lambda x: x % 2)

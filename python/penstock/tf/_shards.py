@@ -1,0 +1,70 @@
+"""The shards of saved datasets, for the functions that read them (`reader_func`).
+
+`Dataset.load` takes one element of each shard in turn, shards that have ended
+left out; so a shard is every so many elements of what is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from penstock import io as engine_io
+from penstock._dataset import Dataset as Engine
+from penstock._functions import check_callable
+
+if TYPE_CHECKING:
+    from penstock.tf._dataset import Dataset
+
+
+def read(op: str, shards: list[Any], reader_func: Any) -> Dataset:
+    """What `reader_func` makes of a dataset of the shards."""
+    from penstock.tf._dataset import Dataset
+
+    check_callable(op, "reader_func", reader_func)
+    made = reader_func(Dataset._of(Engine.from_list(shards)))
+    if not isinstance(made, Dataset):
+        raise TypeError(f"{op}: reader_func must return a Dataset, got {made!r}")
+    return made
+
+
+def saved(path: Any) -> list[Any]:
+    """The shards at `path`, as datasets of the engine."""
+    loaded = Engine.load(path)
+    rows = _rows(path)
+    if len(rows) < 2:
+        return [loaded]
+    parts: list[list[Any]] = [[] for _ in rows]
+    start = done = 0
+    for end in sorted(set(rows) - {0}):
+        # From round `done` to round `end` the same shards take part.
+        taking = [i for i, n in enumerate(rows) if n >= end]
+        count = (end - done) * len(taking)
+        rounds = loaded.skip(start).take(count)
+        for at, i in enumerate(taking):
+            parts[i].append(rounds.shard(len(taking), at))
+        start, done = start + count, end
+    return [_chained(p) for p in parts if p]
+
+
+def _chained(parts: list[Any]) -> Any:
+    made = parts[0]
+    for part in parts[1:]:
+        made = made.concatenate(part)
+    return made
+
+
+def _rows(path: Any) -> list[int]:
+    """How many elements every shard has, by the metadata: after its name."""
+    data = engine_io.read_file(os.path.join(os.fsdecode(path), "dataset.metadata"))
+    rows = []
+    for name in re.finditer(rb"shard-\d+-[0-9a-f]+\.blocks", data):
+        value = shift = 0
+        for byte in data[name.end() :]:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        rows.append(value >> 1)
+    return rows
