@@ -87,7 +87,7 @@ class _Generated:
         try:
             return _fit(item, self._signature)
         except (TypeError, ValueError) as error:
-            return _Misfit(str(error))
+            return _misfit(item, str(error))
 
 
 class _Misfit:
@@ -98,6 +98,11 @@ class _Misfit:
 
     def __array__(self, *unused: Any, **more: Any) -> Any:
         raise TypeError(self._message)
+
+
+def _misfit(item: Any, message: str) -> Any:
+    # Messages name the class of a value that fails: the user's.
+    return type(type(item).__name__, (_Misfit,), {})(message)
 
 
 def _fit(item: Any, spec: Any) -> Any:

@@ -69,6 +69,14 @@ UNAVAILABLE = 14
 DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
+def _init(error: OpError, *args: Any, **named: Any) -> None:
+    """(message), or TensorFlow's (node_def, op, message, error_code=None)."""
+    if named or (len(args) > 2 and args[0] is None and args[1] is None):
+        names = ("node_def", "op", "message", "error_code")
+        args = (dict(zip(names, args), **named).get("message"),)
+    super(OpError, error).__init__(*args)
+
+
 def _message(error: OpError) -> str:
     """What `OpError.message` is."""
     return str(error)
@@ -97,6 +105,7 @@ for _kind, _code in (
 
 # What TensorFlow's errors have; there are no nodes of graphs here.
 for _name, _value in (
+    ("__init__", _init),
     ("message", property(_message)),
     ("op", None),
     ("node_def", None),

@@ -164,3 +164,26 @@ def test_errors_say_what_tensorflows_say():
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         Dataset.range(3).batch(0)
     assert caught.value.error_code == tf.errors.INVALID_ARGUMENT
+
+
+def test_errors_are_made_as_tensorflows_are():
+    for error in (
+        tf.errors.OutOfRangeError(None, None, "end"),
+        tf.errors.NotFoundError(None, None, "end"),
+        tf.errors.ResourceExhaustedError(node_def=None, op=None, message="end"),
+        tf.errors.AbortedError("end"),
+    ):
+        assert error.message == str(error) == "end"
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert again.message == "end"
+
+
+def test_items_that_do_not_fit_are_named_by_their_own_class():
+    ds = Dataset.from_generator(
+        lambda: ["a"], output_signature=tf.TensorSpec((), tf.int32)
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected type") as caught:
+        list(ds)
+    assert "a value of type str" in str(caught.value)
+    assert "_Misfit" not in str(caught.value)
