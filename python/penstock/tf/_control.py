@@ -217,7 +217,16 @@ def print_(*inputs: Any, **kwargs: Any) -> None:
     texts = [_text(value) for value in inputs]
     ending = kwargs.pop("end", "\n")
     between = kwargs.pop("sep", " ")
-    stream.write(between.join(texts) + ending)
+    text = between.join(texts) + ending
+    if isinstance(stream, str):
+        if not stream.startswith("file://"):
+            raise ValueError(
+                f"print: output_stream must be a stream or file://path, got {stream!r}"
+            )
+        with open(stream.removeprefix("file://"), "a") as file:
+            file.write(text)
+        return
+    stream.write(text)
 
 
 def _text(value: Any) -> str:

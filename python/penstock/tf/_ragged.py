@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ class RaggedTensor:
     >>> rows = tf.ragged.constant([[1, 2], [], [3]])
     >>> rows.to_list(), rows.to_tensor().numpy().tolist()
     ([[1, 2], [], [3]], [[1, 2], [0, 0], [3, 0]])
+    >>> (rows * 10)[:, :1].to_list()
+    [[10], [], [30]]
     """
 
     __slots__ = ("_penstock_value",)
@@ -308,8 +311,60 @@ class RaggedTensor:
     def __len__(self) -> int:
         return len(self._penstock_value)
 
-    def __getitem__(self, i: int) -> Any:
-        return wrap(self._penstock_value[i])
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return self._rows(np.arange(len(self))[key])
+        if not isinstance(key, tuple):
+            return wrap(self._penstock_value[key])
+        first, *rest = key
+        rows = self[first]
+        if not rest:
+            return rows
+        if not isinstance(first, slice):
+            return rows[tuple(rest) if len(rest) > 1 else rest[0]]
+        if len(rest) > 1 or not isinstance(rest[0], slice):
+            raise ValueError(
+                f"RaggedTensor: {key!r} cannot be taken, because rows differ in "
+                "length; take a slice of them"
+            )
+        return rows._columns(rest[0])
+
+    def _picked(self, places: list[Any]) -> RaggedTensor:
+        """Rows of the values at these places, one array for each row."""
+        flat = np.concatenate(places) if places else np.empty(0, np.int64)
+        values = self.values
+        ragged = isinstance(values, RaggedTensor)
+        inner = values._rows(flat) if ragged else wrap(np.asarray(values)[flat])
+        return RaggedTensor.from_row_lengths(inner, [len(p) for p in places])
+
+    def _rows(self, chosen: Any) -> RaggedTensor:
+        splits = np.asarray(self._penstock_value.row_splits)
+        return self._picked([np.arange(splits[i], splits[i + 1]) for i in chosen])
+
+    def _columns(self, part: slice) -> RaggedTensor:
+        splits = np.asarray(self._penstock_value.row_splits)
+        return self._picked(
+            [np.arange(a, b)[part] for a, b in zip(splits[:-1], splits[1:])]
+        )
+
+    def _with(self, function: Any, other: Any, turned: bool = False) -> RaggedTensor:
+        """`function` of the values and a number, or those of equal rows."""
+        if isinstance(other, RaggedTensor):
+            pairs = zip(self.nested_row_splits, other.nested_row_splits, strict=True)
+            if not all(np.array_equal(a, b) for a, b in pairs):
+                raise ValueError("RaggedTensor: the rows have different lengths")
+            other = other.flat_values
+        elif np.ndim(other):
+            raise ValueError(
+                "RaggedTensor: the other operand must be a number or have equal rows"
+            )
+        mine = self.flat_values
+        return self.with_flat_values(
+            function(other, mine) if turned else function(mine, other)
+        )
+
+    def __neg__(self) -> RaggedTensor:
+        return self.with_flat_values(-self.flat_values)
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
@@ -319,6 +374,22 @@ class RaggedTensor:
 
     def __reduce__(self) -> Any:
         return RaggedTensor._of, (self._penstock_value,)
+
+
+def _operator(name: str, turned: bool) -> Any:
+    function = getattr(operator, name)
+
+    def method(self: RaggedTensor, other: Any) -> RaggedTensor:
+        return self._with(function, other, turned)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(RaggedTensor, f"__{_name}__", _operator(_name, False))
+    setattr(RaggedTensor, f"__r{_name}__", _operator(_name, True))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(RaggedTensor, f"__{_name}__", _operator(_name, False))
 
 
 class SparseTensor:

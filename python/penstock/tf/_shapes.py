@@ -212,6 +212,12 @@ class TensorSpec(_Spec):
     def name(self) -> str | None:
         return self._name
 
+    @property
+    def value_type(self) -> Any:
+        from penstock.tf._values import AnyTensor
+
+        return AnyTensor
+
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
         from penstock.tf._values import convert_to_tensor
@@ -282,6 +288,12 @@ class RaggedTensorSpec(_CompositeSpec):
 
     __slots__ = ("_ragged_rank",)
 
+    @property
+    def value_type(self) -> Any:
+        from penstock.tf._ragged import RaggedTensor
+
+        return RaggedTensor
+
     def __init__(
         self,
         shape: Any = None,
@@ -318,6 +330,12 @@ class SparseTensorSpec(_CompositeSpec):
     """
 
     __slots__ = ()
+
+    @property
+    def value_type(self) -> Any:
+        from penstock.tf._ragged import SparseTensor
+
+        return SparseTensor
 
     def __init__(self, shape: Any = None, dtype: Any = float32) -> None:
         super().__init__(shape, dtype)

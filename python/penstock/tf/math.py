@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -534,6 +534,13 @@ def cumprod(
     return _cumulative("cumprod", x, axis, exclusive, reverse)
 
 
+class TopK(NamedTuple):
+    """What `top_k` gives."""
+
+    values: Any
+    indices: Any
+
+
 @traceable
 def top_k(
     input: Any,
@@ -555,7 +562,7 @@ def top_k(
         -x.astype(np.float64) if x.dtype.kind == "u" else -x, kind="stable"
     )
     places = order[..., : int(k)]
-    return (
+    return TopK(
         wrap(np.take_along_axis(x, places, -1)),
         wrap(places.astype(numpy_dtype(index_type))),
     )

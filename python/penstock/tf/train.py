@@ -188,6 +188,10 @@ class Example(_Message):
         made: bytes = engine.serialize_example({n: f._array() for n, f in features})
         return made
 
+    def ByteSize(self) -> int:
+        """How many bytes the record takes."""
+        return len(self.SerializeToString())
+
     def ParseFromString(self, serialized: bytes) -> int:
         """Takes the features of a serialized record."""
         self.features = Example.FromString(serialized).features

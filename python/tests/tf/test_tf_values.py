@@ -370,3 +370,47 @@ def test_a_tensor_array_collects_in_a_function():
 
     ds = tf.data.Dataset.range(4).map(powers)
     assert [x.numpy().tolist() for x in ds][3] == [1, 3, 9]
+
+
+def test_ragged_tensors_are_sliced():
+    rows = tf.ragged.constant([[1, 2, 3], [], [4]])
+    assert rows[:2].to_list() == [[1, 2, 3], []]
+    assert rows[::-1].to_list() == [[4], [], [1, 2, 3]]
+    assert rows[:, :1].to_list() == [[1], [], [4]]
+    assert rows[:, -2:].to_list() == [[2, 3], [], [4]]
+    assert rows[0, 1].numpy() == 2
+    assert rows[5:].to_list() == []
+    deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]])
+    assert deep[1:].to_list() == [[], [[4]]]
+    assert deep[:, :1].to_list() == [[[1]], [], [[4]]]
+    assert deep[0, 1].numpy().tolist() == [2, 3]
+    with pytest.raises(ValueError, match="rows differ"):
+        rows[:, 0]
+
+
+def test_ragged_tensors_have_arithmetic():
+    rows = tf.ragged.constant([[1, 2], [], [3]])
+    assert (rows + 1).to_list() == [[2, 3], [], [4]]
+    assert (10 - rows).to_list() == [[9, 8], [], [7]]
+    assert (rows * rows).to_list() == [[1, 4], [], [9]]
+    assert (-rows).to_list() == [[-1, -2], [], [-3]]
+    assert (rows > 1).to_list() == [[False, True], [], [True]]
+    assert (rows + 1).dtype == tf.int32
+    with pytest.raises(ValueError, match="different lengths"):
+        rows + rows[::-1]
+
+
+def test_printing_to_a_file(tmp_path):
+    for x in (1, 2):
+        tf.print("v", x, output_stream=f"file://{tmp_path}/log")
+    assert (tmp_path / "log").read_text() == "v 1\nv 2\n"
+
+
+def test_the_largest_values_have_names():
+    assert tf.math.top_k([1, 9, 4], k=2).indices.numpy().tolist() == [1, 2]
+
+
+def test_specs_name_the_class_of_their_values():
+    assert tf.TensorSpec([], tf.int32).value_type is tf.Tensor
+    assert tf.RaggedTensorSpec([None, None]).value_type is tf.RaggedTensor
+    assert tf.SparseTensorSpec([2]).value_type is tf.SparseTensor
