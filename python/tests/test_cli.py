@@ -5,10 +5,12 @@ import gzip
 import io
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
 import tarfile
+import time
 import zlib
 
 import numpy as np
@@ -214,6 +216,60 @@ def test_inspect_tar_image_folder_csv_and_jsonl(tmp_path, photos):
     assert facts["columns"]["b"]["kind"] == "str"
 
 
+def test_inspect_text_that_is_not_utf8(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"name\ncaf\xe9\nok\n")
+    facts = as_json("inspect", tmp_path / "t.csv")
+    assert facts["records"] == 2 and facts["not_utf8"] == 1
+    assert facts["columns"]["name"]["first"] == "caf\\xe9"
+    assert "1 record not in UTF-8" in penstock("inspect", tmp_path / "t.csv")[1]
+    (tmp_path / "t.jsonl").write_bytes(b'{"a": 1}\n{"a": "\xe9"}\n{"a": 2\n')
+    facts = as_json("inspect", tmp_path / "t.jsonl", code=1)
+    assert [b["offset"] for b in facts["bad"]] == [9, 20]
+    (tmp_path / "t.txt").write_bytes(b"caf\xe9\nok\n")
+    assert as_json("inspect", tmp_path / "t.txt")["records"] == 2
+
+
+@pytest.mark.parametrize(
+    "name, data, text",
+    [
+        ("a.npy", b"", "damaged npy"),
+        ("a.npz", b"", "damaged npz"),
+        ("a.npz", b"PK\x03\x04 and no more", "damaged npz"),
+        ("a.jpg", b"no picture", "its content is no image"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "damaged png header"),
+        ("a.csv.gz", gzip.compress(b"a\n1\n" * 9)[:-12], "damaged gzip"),
+        ("a.csv", b"a\n" + b"x" * 200_000 + b"\n", "line 2: field larger"),
+    ],
+)
+def test_inspect_says_in_a_line_what_is_damaged(tmp_path, name, data, text):
+    (tmp_path / name).write_bytes(data)
+    code, out, err = penstock("inspect", tmp_path / name)
+    assert code == 2 and out == ""
+    assert text in err and "Traceback" not in err and err.count("\n") == 1
+
+
+def test_inspect_arrays_of_no_elements(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((0, 3), np.float32))
+    assert as_json("inspect", tmp_path / "a.npy")["arrays"][""]["shape"] == [0, 3]
+    np.savez(tmp_path / "b.npz")
+    assert as_json("inspect", tmp_path / "b.npz")["arrays"] == {}
+
+
+def test_inspect_a_zlib_tfrecord_by_its_content(records, tmp_path):
+    odd_name = tmp_path / "part-0"
+    odd_name.write_bytes(zlib.compress(records.read_bytes()))
+    assert as_json("inspect", odd_name)["records"] == 20
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify"])
+def test_json_has_an_object_where_nothing_could_be_read(tmp_path, command):
+    result = as_json(command, tmp_path / "absent.tfrecord", code=2)
+    assert "absent.tfrecord" in json.dumps(result)
+    (tmp_path / "a.npy").write_bytes(b"")
+    result = as_json(command, str(tmp_path / "a.npy*.none"), code=2)
+    assert result["ok"] is False and result["error"]
+
+
 # --- verify ------------------------------------------------------------------
 
 
@@ -259,6 +315,7 @@ def test_verify_what_cannot_be_read_is_code_2(tmp_path):
     code, out, _ = penstock("verify", tmp_path / "absent.tfrecord")
     assert code == 2 and "absent" in out
     assert penstock("verify", str(tmp_path / "*.none"))[0] == 2
+    assert "all good" not in out and "1 file could not be read" in out
 
 
 # --- convert -----------------------------------------------------------------
@@ -440,6 +497,26 @@ def test_bench_measures_a_dataset_of_a_module(tmp_path, monkeypatch):
     assert result["cores"] == len(os.sched_getaffinity(0))
     assert penstock("bench", "my_input:absent")[0] == 2
     assert penstock("bench", "my_input")[0] == 2
+
+
+def test_bench_says_where_a_function_failed(tmp_path, monkeypatch):
+    (tmp_path / "bad_input.py").write_text(
+        "import penstock as ps\n"
+        "def load(x):\n    raise KeyError('lost')\n"
+        "def make():\n    return ps.Dataset.range(9).map(load)\n"
+        "def fail():\n    raise ValueError('not made')\n"
+    )
+    (tmp_path / "broken_input.py").write_text("def make(:\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for target, text in (
+        ("bad_input:make", "lost"),
+        ("bad_input:fail", "ValueError: not made"),
+        ("broken_input:make", "SyntaxError"),
+    ):
+        code, _, err = penstock("bench", target, "--seconds", "0.05")
+        assert code == 2 and text in err and "_input.py" in err
+        assert "Traceback" not in err
 
 
 def test_bench_of_the_machine(tmp_path):

@@ -80,16 +80,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        out.error("interrupted")
+        out.fail("interrupted")
         return 130
     except UsageError as error:
-        out.error(str(error))
+        out.fail(str(error))
         return 2
     except OSError as error:
         name = error.filename
         shown = name.decode() if isinstance(name, bytes) else name
-        out.error(f"{shown}: {error.strerror}" if shown else str(error))
+        out.fail(f"{shown}: {error.strerror}" if shown else str(error))
         return 2
     except _errors.Error as error:
-        out.error(str(error))
+        out.fail(str(error))
         return 2

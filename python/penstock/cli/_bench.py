@@ -12,13 +12,15 @@ measured too, and said.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import penstock as ps
@@ -60,7 +62,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             for name, (make, unit) in cases.items():
                 rates = []
                 for _ in range(args.repeat):
-                    rates.append(_rate(make, args.seconds))
+                    with _their_errors(name):
+                        rates.append(_rate(make, args.seconds))
                     progress.add()
                 rows.append(_row(name, unit, rates))
     other = _other_load(before)
@@ -159,18 +162,40 @@ def _sleep(x: Any) -> Any:
     return x
 
 
+@contextlib.contextmanager
+def _their_errors(target: str) -> Iterator[None]:
+    """Errors of the code that is measured: what and where, no traceback."""
+    try:
+        yield
+    except (UsageError, ps.Error, OSError):
+        raise
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{target}: {error}{_place(error)}") from error
+    except Exception as error:
+        text = "".join(traceback.format_exception_only(error)).strip()
+        raise UsageError(f"{target}: {text}{_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    """The last line of code that is not ours, nor the import system's."""
+    ours = os.path.dirname(ps.__file__)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        name = frame.filename
+        if not name.startswith((ours, "<")) and name != importlib.__file__:
+            return f" ({name}:{frame.lineno})"
+    return ""
+
+
 def _load(target: str) -> _Make:
     module, _, name = target.partition(":")
     if not name:
         raise UsageError(f"{target}: write MODULE:NAME, as in train_input:make")
     sys.path.insert(0, os.getcwd())
     module = module.removesuffix(".py").replace("/", ".")
-    try:
+    with _their_errors(target):
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"{target}: {error}") from error
 
     def make() -> tuple[ps.Dataset, int]:
         made = found() if callable(found) else found

@@ -79,6 +79,11 @@ def _inflated(path: str, head: bytes) -> bytes:
                 return file.read(1024)
         except (OSError, EOFError, zlib.error):
             return b""
+    if head[:1] == b"\x78" and int.from_bytes(head[:2], "big") % 31 == 0:
+        try:
+            return zlib.decompressobj().decompress(head, 1024)
+        except zlib.error:
+            return head
     return head
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import io
 import json
 import os
 import tarfile
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from typing import IO, Any
@@ -50,7 +53,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.records < 0:
         raise UsageError(f"--records must be >= 0, got {args.records}")
     kind = args.kind or _formats.kind_of(args.file)
-    facts = _READERS[kind](args.file, args)
+    try:
+        facts = _READERS[kind](args.file, args)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UsageError(f"{args.file}: damaged gzip: {error}") from error
     result = {"file": args.file, "kind": kind, **facts}
     out.result(result)
     _print(result, out)
@@ -176,19 +182,17 @@ def split_name(name: str) -> tuple[str, str]:
 def _npy(path: str, args: argparse.Namespace) -> dict[str, Any]:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise UsageError(f"{path}: {error}") from error
+    except (ValueError, EOFError) as error:
+        raise UsageError(f"{path}: damaged npy: {error}") from error
     return {"bytes": os.path.getsize(path), "arrays": {"": _array(array)}}
 
 
 def _npz(path: str, args: argparse.Namespace) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             described = {name: _array(arrays[name]) for name in arrays.files}
-    except (ValueError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise UsageError(f"{path}: {error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise UsageError(f"{path}: damaged npz: {error}") from error
     return {"bytes": os.path.getsize(path), "arrays": described}
 
 
@@ -205,7 +209,9 @@ def _image(path: str, args: argparse.Namespace) -> dict[str, Any]:
         data = file.read()
     size = _formats.image_size(data)
     if size is None:
-        raise UsageError(f"{path}: damaged {_formats.image_type(data)} header")
+        kind = _formats.image_type(data)
+        problem = f"damaged {kind} header" if kind else "its content is no image"
+        raise UsageError(f"{path}: {problem}")
     height, width, channels = size
     return {
         "bytes": len(data),
@@ -216,33 +222,60 @@ def _image(path: str, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def open_text(path: str) -> IO[str]:
-    """A text file, perhaps gzipped."""
+def open_binary(path: str) -> IO[bytes]:
+    """A file, perhaps gzipped."""
     with open(path, "rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
-    opener: Callable[..., IO[str]] = gzip.open if zipped else open
-    return opener(path, "rt", encoding="utf-8", newline="")
+    return gzip.open(path) if zipped else open(path, "rb")  # type: ignore[return-value]
+
+
+def _is_utf8(text: str) -> bool:
+    """Of text that was decoded with surrogates for what is not."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _csv(path: str, args: argparse.Namespace) -> dict[str, Any]:
     records = 0
     ragged = 0
+    not_utf8 = 0
     columns: dict[str, dict[str, Any]] = {}
-    with open_text(path) as file:
+    with (
+        open_binary(path) as stream,
+        io.TextIOWrapper(
+            stream, "utf-8-sig", errors="surrogateescape", newline=""
+        ) as file,
+    ):
         reader = csv.reader(file)
-        names = next(reader, [])
-        for row in reader:
-            records += 1
-            ragged += len(row) != len(names)
-            if records > args.records:
-                continue
-            for name, value in zip(names, row):
-                known = columns.setdefault(name, {"kind": "int64", "first": value})
-                known["kind"] = _wider(known["kind"], value)
+        try:
+            names = [_printable(name) for name in next(reader, [])]
+            for row in reader:
+                records += 1
+                ragged += len(row) != len(names)
+                not_utf8 += not all(map(_is_utf8, row))
+                if records > args.records:
+                    continue
+                for name, value in zip(names, row):
+                    known = columns.setdefault(
+                        name, {"kind": "int64", "first": _printable(value)}
+                    )
+                    known["kind"] = _wider(known["kind"], value)
+        except csv.Error as error:
+            raise UsageError(f"{path}: line {reader.line_num}: {error}") from error
     return {
         "bytes": os.path.getsize(path),
         "records": records,
         "wrong_length": ragged,
+        "not_utf8": not_utf8,
         "looked_at": min(records, args.records),
         "columns": columns,
     }
@@ -265,9 +298,9 @@ def _jsonl(path: str, args: argparse.Namespace) -> dict[str, Any]:
     bad_count = 0
     columns: dict[str, dict[str, Any]] = {}
     offset = 0
-    with open_text(path) as file:
+    with open_binary(path) as file:
         for number, line in enumerate(file):
-            begin, offset = offset, offset + len(line.encode())
+            begin, offset = offset, offset + len(line)
             if not line.strip():
                 continue
             records += 1
@@ -275,7 +308,7 @@ def _jsonl(path: str, args: argparse.Namespace) -> dict[str, Any]:
                 continue
             try:
                 value = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 bad_count += 1
                 if len(bad) < 10:
                     bad.append(
@@ -302,7 +335,7 @@ def _jsonl(path: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _text(path: str, args: argparse.Namespace) -> dict[str, Any]:
-    with open_text(path) as file:
+    with open_binary(path) as file:
         lines = sum(1 for _ in file)
     return {"bytes": os.path.getsize(path), "records": lines}
 
@@ -368,6 +401,8 @@ def _print(facts: dict[str, Any], out: Output) -> None:
         out.line(f"  checksums: {facts['checksums']}")
     if facts.get("wrong_length"):
         out.line(f"  {plural(facts['wrong_length'], 'record')} of another length")
+    if facts.get("not_utf8"):
+        out.line(f"  {plural(facts['not_utf8'], 'record')} not in UTF-8")
     for bad in facts.get("bad", ()):
         out.line(f"  bad: {bad['message']}", style="red")
     _print_tables(facts, out)

@@ -52,6 +52,7 @@ class Output:
     def __init__(self, json: bool = False, color: bool = True) -> None:
         self.json = json
         self._stdout = sys.stdout
+        self._given = False
         terminal = _is_terminal(sys.stdout)
         self.color = color and terminal and not json and "NO_COLOR" not in os.environ
         self._console = _rich_console() if self.color else None
@@ -59,6 +60,7 @@ class Output:
     def result(self, value: Any) -> None:
         """The one JSON object, in `--json`."""
         if self.json:
+            self._given = True
             print(_json.dumps(value, indent=2, sort_keys=False), file=self._stdout)
 
     def line(self, text: str = "", style: str = "") -> None:
@@ -111,6 +113,12 @@ class Output:
     def error(self, message: str) -> None:
         """A line on standard error."""
         print(f"penstock: {message}", file=sys.stderr)
+
+    def fail(self, message: str) -> None:
+        """Why there is no result: on standard error, in `--json` as one too."""
+        if not self._given:
+            self.result({"ok": False, "error": message})
+        self.error(message)
 
     def progress(self, what: str, total: int) -> Progress:
         """A bar on standard error, if that is a terminal."""

@@ -122,9 +122,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
         _print(result, args.quiet, out)
     total = sum(r["bytes"] for r in results)
     if not args.quiet or bad or unreadable:
-        damage = f"{plural(bad, 'damaged record')}" if bad else "all good"
+        found = [plural(bad, "damaged record")] if bad else []
         if unreadable:
-            damage += f", {plural(unreadable, 'file')} could not be read"
+            found.append(f"{plural(unreadable, 'file')} could not be read")
+        damage = ", ".join(found) or "all good"
         out.line(
             f"{plural(len(files), 'file')}, {plural(records, 'record')}, "
             f"{human_bytes(total)}: {damage}"
