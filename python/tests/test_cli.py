@@ -482,6 +482,167 @@ def test_convert_refuses_what_it_cannot_do(tmp_path, records):
     assert code == 1 and "not a tf.train.Example" in err
 
 
+def test_convert_keeps_images_of_one_name(tmp_path):
+    photos = tmp_path / "photos"
+    for i, name in enumerate(["cat/1.png", "cat/sub/1.png", "cat/sub/x/1.png"]):
+        (photos / name).parent.mkdir(parents=True)
+        (photos / name).write_bytes(png(1, i + 1))
+    train, back = tmp_path / "train.tfrecord", tmp_path / "back"
+    as_json("convert", photos, train)
+    assert as_json("convert", train, f"{back}/", "--jobs", 2)["records"] == 3
+    found = {p.relative_to(back): p.read_bytes() for p in back.rglob("*.png")}
+    assert found == {
+        p.relative_to(photos): p.read_bytes() for p in photos.rglob("*.png")
+    }
+    assert not list(back.glob(".*"))
+    # Records that claim one name: all are there.
+    same = [
+        example(**{"image/encoded": png(1, i + 1), "image/filename": b"a/1.png"})
+        for i in range(4)
+    ]
+    write_records(train, same)
+    for _ in range(2):
+        as_json("convert", train, f"{tmp_path}/same/", "--jobs", 2, "--overwrite")
+        files = list((tmp_path / "same").rglob("*.png"))
+        assert sorted(p.read_bytes() for p in files) == sorted(
+            png(1, i + 1) for i in range(4)
+        )
+
+
+def test_convert_leaves_a_folder_that_is_in_use_alone(photos, tmp_path):
+    train, back = tmp_path / "train.tfrecord", tmp_path / "back"
+    as_json("convert", photos, train)
+    (back / "cat").mkdir(parents=True)
+    (back / "cat" / "cat0.png").write_bytes(b"mine")
+    code, _, err = penstock("convert", train, f"{back}/")
+    assert code == 2 and "--overwrite" in err
+    assert (back / "cat" / "cat0.png").read_bytes() == b"mine"
+    assert len(list(back.rglob("*.png"))) == 1
+    as_json("convert", train, f"{back}/", "--overwrite")
+    original = (photos / "cat" / "cat0.png").read_bytes()
+    assert (back / "cat" / "cat0.png").read_bytes() == original
+    assert len(list(back.rglob("*.png"))) == 5
+
+
+def test_convert_keeps_bytes_that_are_no_text(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_bytes(b"i,name\n1,caf\xe9\n2,caf\xc3\xa9\n")
+    train, lines = tmp_path / "t.tfrecord", tmp_path / "t.jsonl"
+    as_json("convert", source, train)
+    names = [b"caf\xe9", "caf\u00e9".encode()]
+    assert [e["name"] for e in examples_of(train)] == [[n] for n in names]
+    as_json("convert", train, lines)
+    assert json.loads(lines.read_text().splitlines()[0])["name"] == {
+        "$base64": "Y2Fm6Q=="
+    }
+    again = tmp_path / "again.tfrecord"
+    as_json("convert", lines, again)
+    assert examples_of(again) == examples_of(train)
+    code, _, err = penstock("convert", train, tmp_path / "back.csv")
+    assert code == 1 and "no UTF-8" in err
+    source.write_bytes(b"n\xe9\n1\n")
+    code, _, err = penstock("convert", source, tmp_path / "x.tfrecord")
+    assert code == 2 and "not UTF-8" in err
+
+
+def test_convert_keeps_columns_without_a_name(tmp_path):
+    (tmp_path / "in.csv").write_text(",a\n5,x\n6,y\n")
+    as_json("convert", tmp_path / "in.csv", tmp_path / "out.jsonl")
+    rows = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(r) for r in rows] == [{"": 5, "a": "x"}, {"": 6, "a": "y"}]
+
+
+@pytest.mark.parametrize(
+    "line", ['{"a": "\\ud800"}', '{"a": {"$base64": "?"}}', "[" * 100_000]
+)
+def test_convert_reports_a_json_line_it_cannot_hold(tmp_path, line):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"a": "x"}\n' + line + "\n")
+    for name in ("out.tfrecord", "out.jsonl"):
+        code, _, err = penstock("convert", source, tmp_path / name)
+        assert code == 1 and "record 1 at byte 11" in err
+    result = as_json("convert", source, tmp_path / "out.tfrecord", "--skip-errors")
+    assert result["records"] == 1 and result["skipped"] == 1
+
+
+def test_convert_goes_on_with_skip_errors_and_counts_all(tmp_path):
+    source = tmp_path / "in.jsonl"
+    rows = [json.dumps({"i": i}) for i in range(40)]
+    source.write_text("\n".join(rows[:30] + ["{broken"] + rows[31:]) + "\n")
+    target = tmp_path / "out.tfrecord"
+    run = ("convert", source, target, "--shards", 4, "--jobs", 1)
+    assert penstock(*run)[0] == 1
+    done = sorted(tmp_path.glob("out.tfrecord-*"))
+    times = [p.stat().st_mtime_ns for p in done]
+    # As a run that was killed leaves it; what is of another name stays.
+    left = tmp_path / ".out.tfrecord-00003-of-00004.123.tmp"
+    other = tmp_path / ".out.tfrecord-00003-of-00004.gz.123.tmp"
+    left.touch()
+    other.touch()
+    result = as_json(*run, "--skip-errors")
+    assert (result["records"], result["skipped"]) == (39, 1)
+    assert [p.stat().st_mtime_ns for p in done] == times
+    assert not left.exists() and other.exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_convert_leaves_nothing_behind_when_interrupted(tmp_path, jobs):
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(f'{{"i": {i}}}\n' for i in range(400_000)))
+    run = [sys.executable, "-m", "penstock", "convert", source, tmp_path / "o.tfrecord"]
+    process = subprocess.Popen(
+        [*run, "--shards", "2", "--jobs", str(jobs)], stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".o.tfrecord-*.tmp")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert b"Traceback" not in err
+    assert not list(tmp_path.glob(".o.tfrecord-*.tmp"))
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_convert_passes_over_a_damaged_length(tmp_path, zipped):
+    payloads = [example(i=np.array([i])) for i in range(30)]
+    size = len(_penstock.tfrecord_frame(payloads[:1]))
+    data = bytearray(_penstock.tfrecord_frame(payloads))
+    data[10 * size + 2] ^= 0xFF  # a length
+    data[20 * size + 13] ^= 0xFF  # a payload
+    source = tmp_path / "in.tfrecord"
+    source.write_bytes(gzip.compress(data) if zipped else data)
+    target = tmp_path / "out.tfrecord"
+    code, _, err = penstock("convert", source, target, "--jobs", 1)
+    assert code == 1 and "in.tfrecord" in err and f"at byte {10 * size}" in err
+    run = ("convert", source, target, "--shards", 3, "--jobs", 1)
+    result = as_json(*run, "--skip-errors")
+    assert (result["records"], result["skipped"]) == (28, 2)
+    found = examples_of(*sorted(tmp_path.glob("out.tfrecord-*")))
+    assert [e["i"] for e in found] == [[i] for i in range(30) if i not in (10, 20)]
+
+
+def test_convert_passes_over_a_cut_end(tmp_path, records):
+    records.write_bytes(records.read_bytes()[:-5])
+    target = tmp_path / "out.tfrecord"
+    result = as_json("convert", records, target, "--skip-errors")
+    assert (result["records"], result["skipped"]) == (19, 1)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "tfrecord"])
+def test_convert_compresses_by_the_ending_gz(tmp_path, ending):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"i": 1}\n{"i": 2}\n')
+    target = tmp_path / f"out.{ending}.gz"
+    as_json("convert", source, target)
+    assert target.read_bytes()[:2] == b"\x1f\x8b"
+    as_json("convert", target, tmp_path / "back.jsonl")
+    assert (tmp_path / "back.jsonl").read_text() == source.read_text()
+    code, _, err = penstock("convert", source, tmp_path / "x.tar.gz")
+    assert code == 2 and "without compression" in err
+
+
 # --- bench -------------------------------------------------------------------
 
 

@@ -13,15 +13,19 @@ started again.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import glob
 import hashlib
 import json
 import math
 import os
+import re
+import shutil
 import time
 from typing import Any
 
 from penstock.cli._convert_read import BadRecord, Source, open_source
-from penstock.cli._convert_write import open_sink
+from penstock.cli._convert_write import open_sink, place_images, temporary_prefix
 from penstock.cli._output import Output, UsageError, human_bytes, plural
 from penstock.cli._verify import files_of as tfrecord_files
 
@@ -67,8 +71,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if value is not None and value < 1:
             raise UsageError(f"--{option} must be >= 1, got {value}")
     to = args.to or _kind_by_name(args.destination)
+    if args.compression == "none" and args.destination.lower().endswith(".gz"):
+        args.compression = "gzip"
     if args.compression != "none" and to in ("tar", "folder"):
-        raise UsageError(f"--compression: {to} is written as it is")
+        raise UsageError(
+            f"{args.destination}: {to} is written as it is, without compression"
+        )
     if args.compression in ("zlib", "zstd") and to != "tfrecord":
         raise UsageError(f"--compression {args.compression} is for TFRecord only")
     source = open_source(_sources(args.source), args.kind)
@@ -80,28 +88,26 @@ def run(args: argparse.Namespace, out: Output) -> int:
     done = len(job.shards) - len(todo)
     if done:
         out.line(f"goes on: {done} of {len(job.shards)} shards are there")
-    totals = [0, 0, 0]
-    problems: list[str] = []
-    with out.progress("convert", len(job.shards)) as progress:
-        progress.add(done)
-        for result in _run_all(job, todo, args.jobs):
-            progress.add()
-            for i, key in enumerate(("records", "bytes", "skipped")):
-                totals[i] += result[key]
-            problems += result["problems"]
-            if result["failed"]:
-                break
-        else:
-            job.finish()
-            return _report(job, totals, problems, began, out)
-    out.result({"ok": False, "error": problems[-1], "files": []})
-    out.error(problems[-1])
-    return 1
+    try:
+        with (
+            out.progress("convert", len(job.shards)) as progress,
+            contextlib.closing(_run_all(job, todo, args.jobs)) as results,
+        ):
+            progress.add(done)
+            for result in results:
+                progress.add()
+                if result["failed"]:
+                    problem = result["problems"][-1]
+                    out.result({"ok": False, "error": problem, "files": []})
+                    out.error(problem)
+                    return 1
+    finally:
+        job.remove_temporaries()
+    job.finish()
+    return _report(job, began, out)
 
 
 def _sources(names: list[str]) -> list[str]:
-    import glob
-
     files: list[str] = []
     for name in names:
         if os.path.exists(name) or not glob.has_magic(name):
@@ -160,6 +166,9 @@ class _Job:
         ]
         folder, name = os.path.split(os.path.abspath(destination))
         self.plan_path = os.path.join(folder, f".{name}.convert.json")
+        # What happened in each shard that is there, by its number.
+        self.done: dict[int, dict[str, Any]] = {}
+        self._placed: set[str] = set()
 
     def _name(self, i: int, count: int) -> str:
         if self.to == "folder":
@@ -176,50 +185,77 @@ class _Job:
         return stem + number + ending
 
     def _plan(self) -> str:
-        plan = [self.source.fingerprint(), self.to, self.compression,
-                self.skip_errors, [list(s) for s in self.shards]]  # fmt: skip
+        plan = [self.source.fingerprint(), self.to, self.compression, self.shards]
         return hashlib.sha256(json.dumps(plan).encode()).hexdigest()
 
     def prepare(self) -> list[int]:
         """The numbers of the shards that are missing."""
-        plan = self._plan()
+        self._key = self._plan()
+        self.remove_temporaries()
         state = self._read_plan()
-        missing = list(range(len(self.shards)))
-        if state.get("plan") == plan and not self.overwrite:
-            finished = set(state["done"])
-            missing = [
-                i
-                for i in missing
-                if i not in finished or not os.path.exists(self.shards[i][0])
-            ]
-            self._done = [i for i in range(len(self.shards)) if i not in missing]
-            return missing
-        if self.to != "folder" and not self.overwrite:
-            for name, _, _ in self.shards:
-                if os.path.exists(name):
-                    raise UsageError(f"{name} exists; --overwrite replaces it")
-        self._done = []
-        self._write_plan(plan)
-        return missing
+        if state.get("plan") == self._key and not self.overwrite:
+            self.done = {
+                int(i): result
+                for i, result in state["done"].items()
+                if os.path.exists(self.shards[int(i)][0])
+                # A shard without its bad records is for --skip-errors only.
+                and (self.skip_errors or not result["skipped"])
+            }
+        elif not self.overwrite:
+            self._refuse_existing()
+        self._write_plan()
+        return [i for i in range(len(self.shards)) if i not in self.done]
+
+    def _refuse_existing(self) -> None:
+        if self.to == "folder":
+            if os.path.isdir(self.destination) and os.listdir(self.destination):
+                raise UsageError(
+                    f"{self.destination} is not empty; --overwrite replaces files in it"
+                )
+            return
+        for name, _, _ in self.shards:
+            if os.path.exists(name):
+                raise UsageError(f"{name} exists; --overwrite replaces it")
+
+    def remove_temporaries(self) -> None:
+        """What shards left that were interrupted."""
+        names = [name for name, _, _ in self.shards]
+        if self.to == "folder":
+            names = [os.path.join(self.destination, "convert")]
+        for prefix in map(temporary_prefix, names):
+            for left in glob.glob(f"{glob.escape(prefix)}*.tmp"):
+                if not re.fullmatch(r"(\d+\.)+tmp", left[len(prefix) :]):
+                    continue  # of a longer name
+                if os.path.isdir(left):
+                    shutil.rmtree(left, ignore_errors=True)
+                elif os.path.exists(left):
+                    os.unlink(left)
 
     def _read_plan(self) -> dict[str, Any]:
         try:
             with open(self.plan_path) as file:
                 state = json.load(file)
-            return state if isinstance(state, dict) and "done" in state else {}
         except (OSError, ValueError):
             return {}
+        known = isinstance(state, dict) and isinstance(state.get("done"), dict)
+        return state if known else {}
 
-    def _write_plan(self, plan: str) -> None:
+    def _write_plan(self) -> None:
         os.makedirs(os.path.dirname(self.plan_path), exist_ok=True)
         temporary = self.plan_path + ".tmp"
         with open(temporary, "w") as file:
-            json.dump({"plan": plan, "done": self._done}, file)
+            json.dump({"plan": self._key, "done": self.done}, file)
         os.replace(temporary, self.plan_path)
 
-    def note(self, shard: int) -> None:
-        self._done.append(shard)
-        self._write_plan(self._plan())
+    def note(self, result: dict[str, Any]) -> None:
+        """A shard is written."""
+        if self.to == "folder":
+            folder, names = result.pop("images")
+            place_images(
+                self.destination, folder, names, self.overwrite, self._placed
+            )
+        self.done[result["shard"]] = result
+        self._write_plan()
 
     def finish(self) -> None:
         os.unlink(self.plan_path)
@@ -252,6 +288,8 @@ def write_shard(job: _Job, number: int) -> dict[str, Any]:
                     return result
                 result["skipped"] += 1
         result["bytes"] = sink.commit()
+        if job.to == "folder":
+            result["images"] = [sink.folder, sink.names]
     except BaseException:
         sink.abandon()
         raise
@@ -275,14 +313,17 @@ def _run_all(job: _Job, todo: list[int], jobs: int) -> Any:
         for text in it:
             result = json.loads(text)
             if not result["failed"]:
-                job.note(result["shard"])
+                job.note(result)
             yield result
 
 
-def _report(
-    job: _Job, totals: list[int], problems: list[str], began: float, out: Output
-) -> int:
-    records, size, skipped = totals
+def _report(job: _Job, began: float, out: Output) -> int:
+    results = [job.done[i] for i in sorted(job.done)]
+    records, size, skipped = (
+        sum(result[key] for result in results)
+        for key in ("records", "bytes", "skipped")
+    )
+    problems = [problem for result in results for problem in result["problems"]]
     seconds = time.monotonic() - began
     files = sorted({name for name, _, _ in job.shards})
     out.result(

@@ -6,6 +6,8 @@ it holds names and, for text, the offset of every 256th record, never data.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import csv
 import gzip
 import hashlib
@@ -13,11 +15,12 @@ import itertools
 import json
 import os
 import tarfile
+import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
 from penstock.cli import _formats
-from penstock.cli._inspect import image_classes, split_name
+from penstock.cli._inspect import image_classes, open_binary, split_name
 from penstock.cli._output import UsageError
 
 Record = dict[str, Any]
@@ -26,6 +29,23 @@ _ANCHOR = 256
 
 class BadRecord(Exception):
     """A record that cannot be read: file, number, offset and why."""
+
+
+class RawRecord(dict[str, Any]):
+    """A record of a TFRecord file, in `raw`; what it holds is not looked at."""
+
+    def __init__(self, raw: bytes) -> None:
+        super().__init__()
+        self.raw = raw
+
+
+def _text_or_bytes(text: str) -> str | bytes:
+    """Text that was decoded with surrogates where it is not UTF-8."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape")
 
 
 class Source:
@@ -47,7 +67,8 @@ class Source:
         digest = hashlib.sha256(self.kind.encode())
         for name in self.files:
             info = os.stat(name)
-            digest.update(f"{name}\0{info.st_size}\0{info.st_mtime_ns}\0".encode())
+            digest.update(os.fsencode(name))
+            digest.update(f"\0{info.st_size}\0{info.st_mtime_ns}\0".encode())
         return digest.hexdigest()
 
 
@@ -81,15 +102,9 @@ class FolderSource(Source):
                 "image/height": size[0],
                 "image/width": size[1],
                 "image/class/label": self._labels[name],
-                "image/class/text": name,
-                "image/filename": os.path.relpath(path, self._root),
+                "image/class/text": _text_or_bytes(name),
+                "image/filename": _text_or_bytes(os.path.relpath(path, self._root)),
             }
-
-
-def _open_binary(path: str) -> IO[bytes]:
-    with open(path, "rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if zipped else open(path, "rb")  # type: ignore[return-value]
 
 
 class _Anchored(Source):
@@ -101,13 +116,19 @@ class _Anchored(Source):
         self._anchors: list[tuple[int, int, int]] = []
         for number, name in enumerate(files):
             self.bytes += os.path.getsize(name)
-            with _open_binary(name) as stream:
-                at_start = True
-                for offset, _ in self._split(stream, name):
-                    if at_start or self.count % _ANCHOR == 0:
-                        self._anchors.append((number, self.count, offset))
-                        at_start = False
-                    self.count += 1
+            try:
+                self._plan(number, name)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise UsageError(f"{name}: damaged gzip: {error}") from error
+
+    def _plan(self, number: int, name: str) -> None:
+        with open_binary(name) as stream:
+            at_start = True
+            for offset, _ in self._split(stream, name):
+                if at_start or self.count % _ANCHOR == 0:
+                    self._anchors.append((number, self.count, offset))
+                    at_start = False
+                self.count += 1
 
     def _split(self, stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
         """(offset, raw record) from where the stream stands."""
@@ -123,7 +144,7 @@ class _Anchored(Source):
             if stop <= first or number >= end:
                 continue
             name = self.files[file]
-            with _open_binary(name) as stream:
+            with open_binary(name) as stream:
                 stream.seek(offset)
                 rows = itertools.islice(self._split(stream, name), stop - number)
                 for n, (at, raw) in enumerate(rows, number):
@@ -146,12 +167,27 @@ class JsonlSource(_Anchored):
 
     def _parse(self, raw: Any, place: str) -> Record | BadRecord:
         try:
-            value = json.loads(raw)
-        except ValueError as error:
+            value = json.loads(raw.decode("utf-8-sig"))
+            if not isinstance(value, dict):
+                kind = type(value).__name__
+                return BadRecord(f"{place}: not an object, but {kind}")
+            if b"\\u" in raw:  # half of a surrogate pair is no text
+                json.dumps(value, ensure_ascii=False).encode()
+            return {name: _with_bytes(item) for name, item in value.items()}
+        except (ValueError, RecursionError) as error:
             return BadRecord(f"{place}: {error}")
-        if not isinstance(value, dict):
-            return BadRecord(f"{place}: not an object, but {type(value).__name__}")
-        return value
+
+
+def _with_bytes(value: Any) -> Any:
+    """A value of a JSON line, {"$base64": ...} as the bytes it stands for."""
+    if isinstance(value, list):
+        return [_with_bytes(item) for item in value]
+    if isinstance(value, dict) and list(value) == ["$base64"]:
+        try:
+            return base64.b64decode(value["$base64"], validate=True)
+        except (TypeError, binascii.Error) as error:
+            raise ValueError(f"$base64: {error}") from error
+    return value
 
 
 class CsvSource(_Anchored):
@@ -194,7 +230,12 @@ class CsvSource(_Anchored):
             yield begin, raw
 
     def _head(self, raw: bytes, name: str) -> None:
-        names = _csv_row(raw.removeprefix(b"\xef\xbb\xbf"))
+        try:
+            names = _csv_row(raw.removeprefix(b"\xef\xbb\xbf"))
+        except csv.Error as error:
+            raise UsageError(f"{name}: its header: {error}") from error
+        if any(isinstance(_text_or_bytes(n), bytes) for n in names):
+            raise UsageError(f"{name}: the names of its columns are not UTF-8")
         if self._names and names != self._names:
             raise UsageError(f"{name}: its columns differ from {self.files[0]}'s")
         if not self._names:
@@ -202,7 +243,11 @@ class CsvSource(_Anchored):
             self._types = [0] * len(names)
 
     def _learn(self, raw: bytes) -> None:
-        for i, value in enumerate(_csv_row(raw)[: len(self._names)]):
+        try:
+            row = _csv_row(raw)
+        except csv.Error:
+            return  # a bad record, in its place
+        for i, value in enumerate(row[: len(self._names)]):
             while value and self._types[i] < 2:
                 try:
                     (int, float)[self._types[i]](value)
@@ -211,12 +256,15 @@ class CsvSource(_Anchored):
                     self._types[i] += 1
 
     def _parse(self, raw: Any, place: str) -> Record | BadRecord:
-        row = _csv_row(raw)
+        try:
+            row = _csv_row(raw)
+        except csv.Error as error:
+            return BadRecord(f"{place}: {error}")
         if len(row) != len(self._names):
             return BadRecord(
                 f"{place}: {len(row)} fields, the header has {len(self._names)}"
             )
-        convert = (int, float, str)
+        convert: tuple[Any, ...] = (int, float, _text_or_bytes)
         return {
             name: convert[kind](value)
             for name, kind, value in zip(self._names, self._types, row)
@@ -225,7 +273,8 @@ class CsvSource(_Anchored):
 
 
 def _csv_row(raw: bytes) -> list[str]:
-    return next(csv.reader([raw.decode("utf-8", "replace").rstrip("\r\n")]), [])
+    text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return next(csv.reader([text]), [])
 
 
 class TarSource(Source):
@@ -258,9 +307,9 @@ class TarSource(Source):
     def records(self, first: int, count: int) -> Iterator[Record | BadRecord]:
         wanted = self._samples[first : first + count]
         for file, samples in itertools.groupby(wanted, key=lambda s: s[0]):
-            with _open_binary(self.files[file]) as stream:
+            with open_binary(self.files[file]) as stream:
                 for _, key, fields in samples:
-                    record: Record = {"__key__": key}
+                    record: Record = {"__key__": _text_or_bytes(key)}
                     for field, offset, size in fields:
                         stream.seek(offset)
                         record[field] = stream.read(size)
@@ -279,32 +328,38 @@ class TFRecordSource(Source):
         self._ends: list[int] = []
         for name in files:
             scan = _penstock.tfrecord_scan(name, "auto", False, 0, False)
+            found = scan["records"]
             if scan["bad_count"]:
-                raise UsageError(f"{name}: {scan['bad'][0][2]}")
-            self.count += scan["records"]
+                # Damaged lengths: what counts is where the reader goes on.
+                found = sum(1 for _ in _tfrecord_rows(name))
+            self.count += found
             self._ends.append(self.count)
             self.bytes += os.path.getsize(name)
 
     def records(self, first: int, count: int) -> Iterator[Record | BadRecord]:
-        import penstock as ps
-
         begin = 0
         for name, end in zip(self.files, self._ends):
             low, high = max(first, begin), min(first + count, end)
             if low < high:
-                rows = ps.Dataset.tfrecord(name, compression="auto")
-                rows = rows.skip(low - begin).take(high - low)
-                with rows.iterator() as it:
-                    while True:
-                        try:
-                            raw = next(it)
-                        except StopIteration:
-                            break
-                        except ps.DataLossError as error:
-                            yield BadRecord(str(error))
-                            continue
-                        yield {"": raw}
+                yield from _tfrecord_rows(name, low - begin, high - low)
             begin = end
+
+
+def _tfrecord_rows(
+    name: str, first: int = 0, count: int = -1
+) -> Iterator[Record | BadRecord]:
+    """`count` records of a file from `first` on; a bad one in its place."""
+    import penstock as ps
+
+    rows = ps.Dataset.tfrecord(name, compression="auto").skip(first).take(count)
+    with rows.iterator() as it:
+        while True:
+            try:
+                yield RawRecord(next(it))
+            except StopIteration:
+                return
+            except (ps.DataLossError, ps.ResourceExhaustedError) as error:
+                yield BadRecord(str(error))
 
 
 def open_source(files: list[str], kind: str | None) -> Source:

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import tarfile
 import zlib
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from penstock import _penstock
 from penstock.cli import _formats
-from penstock.cli._convert_read import BadRecord, Record
+from penstock.cli._convert_read import BadRecord, RawRecord, Record
 from penstock.io import TFRecordWriter
 
 _FRAMED = 1 << 20  # bytes of records framed at once
@@ -24,10 +25,9 @@ _FRAMED = 1 << 20  # bytes of records framed at once
 
 def values_of(record: Record) -> Record:
     """A record as plain values: those of the Example it holds, if it is one."""
-    raw = record.get("")
-    if raw is None:
+    if not isinstance(record, RawRecord):
         return record
-    features: Any = _penstock.example_to_dict(raw)
+    features: Any = _penstock.example_to_dict(record.raw)
     if features is None:
         raise BadRecord("the record is not a tf.train.Example")
     values: Record = {}
@@ -39,9 +39,8 @@ def values_of(record: Record) -> Record:
 
 def example_of(record: Record) -> bytes:
     """A record as a serialized tf.train.Example."""
-    raw = record.get("")
-    if raw is not None:
-        return bytes(raw)
+    if isinstance(record, RawRecord):
+        return bytes(record.raw)
     features = {}
     for name, value in record.items():
         feature = _feature(value)
@@ -66,7 +65,13 @@ def _feature(value: Any) -> Any:
         array = np.empty(len(texts), object)
         array[:] = texts
         return array
-    return json.dumps(value).encode()
+    return json.dumps(plain(value)).encode()
+
+
+def temporary_prefix(path: str) -> str:
+    """How the hidden names begin under which `path` is written."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(folder, f".{name}.")
 
 
 class Sink:
@@ -74,9 +79,8 @@ class Sink:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        folder, name = os.path.split(os.path.abspath(path))
-        os.makedirs(folder, exist_ok=True)
-        self._temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        self._temporary = f"{temporary_prefix(path)}{os.getpid()}.tmp"
         self._file = open(self._temporary, "wb")
 
     def write(self, record: Record) -> None:
@@ -188,9 +192,11 @@ class CsvSink(_TextSink):
 
     def write(self, record: Record) -> None:
         values = {name: plain(v) for name, v in values_of(record).items()}
-        nested = [n for n, v in values.items() if isinstance(v, (list, dict))]
-        if nested:
-            raise BadRecord(f"{nested[0]!r} is not a single value; csv has no lists")
+        for name, value in values.items():
+            if isinstance(value, dict) and list(value) == ["$base64"]:
+                raise BadRecord(f"{name!r} holds bytes that are no UTF-8 text")
+            if isinstance(value, (list, dict)):
+                raise BadRecord(f"{name!r} is not a single value; csv has no lists")
         if self._columns is None:
             self._columns = list(values)
             self._writer = csv.writer(self._text, lineterminator="\n")
@@ -212,8 +218,8 @@ class TarSink(Sink):
         self._number = first
 
     def write(self, record: Record) -> None:
-        values = values_of(record)
-        key = plain(values.pop("__key__", f"{self._number:08}"))
+        values = dict(values_of(record))
+        key = _text(values.pop("__key__", f"{self._number:08}"))
         self._number += 1
         rest = {}
         for name, value in values.items():
@@ -230,7 +236,10 @@ class TarSink(Sink):
     def _add(self, name: str, data: bytes) -> None:
         info = tarfile.TarInfo(name)
         info.size = len(data)
-        self._tar.addfile(info, io.BytesIO(data))
+        try:
+            self._tar.addfile(info, io.BytesIO(data))
+        except ValueError as error:
+            raise BadRecord(f"{name!r}: {error}") from error
 
     def finish(self) -> None:
         self._tar.close()
@@ -242,12 +251,20 @@ def plain_values(values: Record) -> Record:
 
 
 class FolderSink:
-    """Images, each in the folder of its class."""
+    """Images, each in the folder of its class.
+
+    They wait in a hidden folder, under numbers, until `place_images` gives them
+    their names: shards that are written at once must not take the same one.
+    """
 
     def __init__(self, root: str, first: int) -> None:
-        self._root = root
+        os.makedirs(root, exist_ok=True)
         self._number = first
         self._bytes = 0
+        prefix = temporary_prefix(os.path.join(root, "convert"))
+        self.folder = f"{prefix}{first}.{os.getpid()}.tmp"
+        self.names: list[tuple[int, str]] = []
+        os.mkdir(self.folder)
 
     def write(self, record: Record) -> None:
         values = values_of(record)
@@ -257,30 +274,60 @@ class FolderSink:
             if len(images) != 1:
                 raise BadRecord(f"{len(images)} fields hold an image, not one")
             image = images[0]
+        if not isinstance(image, bytes):
+            raise BadRecord("'image/encoded' does not hold the bytes of one image")
         kind = _formats.image_type(image) or "bin"
-        label = values.get("image/class/text", values.get("label", ""))
+        label = _safe(_text(values.get("image/class/text", values.get("label", ""))))
         name = values.get("image/filename") or values.get("__key__")
         number, self._number = self._number, self._number + 1
-        base = os.path.basename(str(plain(name))) if name else f"{number:08}.{kind}"
-        if not base.lower().endswith(_formats.IMAGES):
-            base += f".{kind}"
-        path = os.path.join(self._root, _safe(str(plain(label))), _safe(base))
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        temporary = f"{path}.{os.getpid()}.tmp"
-        with open(temporary, "wb") as file:
+        parts = _text(name).split("/") if name else [f"{number:08}.{kind}"]
+        # A path below the folder of the class keeps its folders.
+        parts = parts[1:] if len(parts) > 1 and parts[0] == label else parts[-1:]
+        if not parts[-1].lower().endswith(_formats.IMAGES):
+            parts[-1] += f".{kind}"
+        with open(os.path.join(self.folder, str(number)), "wb") as file:
             file.write(image)
-        os.replace(temporary, path)
+        relative = [label] if label else []
+        relative += [_safe(part) for part in parts if part]
+        self.names.append((number, "/".join(relative)))
         self._bytes += len(image)
 
     def commit(self) -> int:
         return self._bytes
 
     def abandon(self) -> None:
-        """Files that are there are whole."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def place_images(
+    root: str, folder: str, names: list[tuple[int, str]], replace: bool, mine: set[str]
+) -> None:
+    """Moves what a `FolderSink` wrote to its names.
+
+    A name that is taken gets the number of the record, so that no image is lost;
+    with `replace` only those in `mine`, which this conversion wrote, are taken.
+    """
+    for number, relative in names:
+        stem, ending = os.path.splitext(os.path.join(root, relative))
+        path, n = stem + ending, 0
+        while path in mine or (not replace and os.path.lexists(path)):
+            path = f"{stem}-{number:08}{f'-{n}' if n else ''}{ending}"
+            n += 1
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.replace(os.path.join(folder, str(number)), path)
+        mine.add(path)
+    os.rmdir(folder)
 
 
 def _is_image(value: Any) -> bool:
     return isinstance(value, bytes) and bool(_formats.image_type(value))
+
+
+def _text(value: Any) -> str:
+    """A name that a record holds."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return str(value)
 
 
 def _safe(name: str) -> str:
