@@ -39,11 +39,14 @@ class Dataset(Sources, FileSources, Transforms):
     [64 81]
     """
 
-    __slots__ = ("_native", "_recipe", "_functions", "_options", "__weakref__")
+    __slots__ = (
+        "_native", "_recipe", "_functions", "_options", "_class_names", "__weakref__"
+    )  # fmt: skip
     _native: Any
     _recipe: recipes.Recipe | None
     _functions: dict[int, Lowered]
     _options: tuple[Any, ...]
+    _class_names: tuple[str, ...]  # of an image_folder, else not there
 
     def __init__(self) -> None:
         raise ArgumentTypeError(
@@ -74,6 +77,24 @@ class Dataset(Sources, FileSources, Transforms):
         {'x': TensorSpec(shape=(), dtype=penstock.float64)}
         """
         return self._native.element_spec
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes of an `image_folder`, in the order of their labels.
+
+        >>> import penstock as ps, tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     for name in ("dog", "cat"):
+        ...         ps.io.write_file(f"{root}/{name}/1.jpg", b"")
+        ...     ps.Dataset.image_folder(root).class_names
+        ['cat', 'dog']
+        """
+        try:
+            return list(self._class_names)
+        except AttributeError:
+            raise AttributeError(
+                "class_names: only the dataset that image_folder gives has them"
+            ) from None
 
     def cardinality(self) -> int:
         """How many elements there are: a count, `ps.INFINITE` or `ps.UNKNOWN`.

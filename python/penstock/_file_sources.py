@@ -307,24 +307,27 @@ class FileSources:
     ) -> Dataset:
         """(path, label) of the pictures in a directory per class.
 
-        `ps.io.class_names(root)` tells the classes.
+        `class_names` of the dataset, or `ps.io.class_names(root)`, tells the
+        classes.
 
         >>> import penstock as ps, tempfile
         >>> with tempfile.TemporaryDirectory() as root:
         ...     ps.io.write_file(root + "/cat/1.jpg", b"")
         ...     ps.io.write_file(root + "/dog/2.jpg", b"")
-        ...     [int(label) for _, label in ps.Dataset.image_folder(root)]
-        [0, 1]
+        ...     ds = ps.Dataset.image_folder(root)
+        ...     [(int(label), ds.class_names[label]) for _, label in ds]
+        [(0, 'cat'), (1, 'dog')]
         """
         op = "image_folder"
         endings = None
         if extensions is not None:
             endings = [check.text(op, "extensions", e) for e in extensions]
-        native = _native.image_folder(
-            check.path(op, "root", root), endings, check.stage_name(op, name)
-        )
+        where = check.path(op, "root", root)
+        native = _native.image_folder(where, endings, check.stage_name(op, name))
         kwargs = dict(extensions=endings, name=name)
-        return _made(native, Recipe(op, None, (root,), kwargs))
+        ds = _made(native, Recipe(op, None, (root,), kwargs))
+        ds._class_names = tuple(_penstock.class_names(where))
+        return ds
 
     @staticmethod
     def npy(files: Any, name: str | None = None) -> Dataset:

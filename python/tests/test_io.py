@@ -392,7 +392,10 @@ def test_matching_files_and_classes(tmp_path):
         "2.png",
     ]
     assert ps.io.class_names(tmp_path) == ["a", "b"]
-    folder = ps.Dataset.image_folder(tmp_path).to_list()
+    ds = ps.Dataset.image_folder(tmp_path)
+    assert ds.class_names == pickle.loads(pickle.dumps(ds)).class_names == ["a", "b"]
+    assert not hasattr(ds.take(1), "class_names")
+    folder = ds.to_list()
     assert [(os.path.basename(p), int(c)) for p, c in folder] == [
         (b"1.jpg", 0),
         (b"2.png", 1),
