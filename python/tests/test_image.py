@@ -544,3 +544,19 @@ def test_wrong_types_are_type_errors():
         ps.image.rot90(PICTURES[0], 1.5)
     assert math.isclose(ps.image.rot90(PICTURES[0], np.int64(4)).mean(),
                         PICTURES[0].mean())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "encode, decode",
+    [
+        (ps.image.encode_png, ps.image.decode_png),
+        (ps.image.encode_jpeg, ps.image.decode_jpeg),
+        (ps.image.encode_webp, ps.image.decode_webp),
+        (ps.image.encode_png, ps.image.decode_image),
+    ],
+)
+def test_nothing_above_max_image_pixels_is_decoded(encode, decode):
+    file = encode(np.zeros((10, 12, 3), np.uint8))
+    assert decode(file, max_image_pixels=120).shape == (10, 12, 3)
+    with pytest.raises(ps.ResourceExhaustedError, match="10 x 12 pixels"):
+        decode(file, max_image_pixels=119)

@@ -23,7 +23,7 @@ def decode_jpeg(
     exif_orientation: bool = False,
     allow_scaled_decoding: bool = False,
     strict: bool = False,
-    max_pixels: int = _MAX_PIXELS,
+    max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """A JPEG file's pixels, uint8 [height, width, channels].
 
@@ -49,7 +49,7 @@ def decode_jpeg(
         exif_orientation=bool(exif_orientation),
         allow_scaled_decoding=bool(allow_scaled_decoding),
         strict=bool(strict),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -64,7 +64,7 @@ def decode_and_crop_jpeg(
     acceptable_fraction: float = 1.0,
     dct_method: str = "",
     *,
-    max_pixels: int = _MAX_PIXELS,
+    max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """The part (y, x, height, width) of a JPEG; the rest is hardly decoded.
 
@@ -84,7 +84,7 @@ def decode_and_crop_jpeg(
         try_recover_truncated=bool(try_recover_truncated),
         acceptable_fraction=number(op, "acceptable_fraction", acceptable_fraction),
         dct_method=str(dct_method),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -107,7 +107,7 @@ def decode_png(
     channels: int = 0,
     dtype: Any = "uint8",
     *,
-    max_pixels: int = _MAX_PIXELS,
+    max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """A PNG file's pixels, uint8 or uint16.
 
@@ -122,13 +122,13 @@ def decode_png(
         contents,
         channels=integer(op, "channels", channels),
         dtype=dtype_of(op, dtype),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
 @traceable
 def decode_webp(
-    contents: Any, channels: int = 0, *, max_pixels: int = _MAX_PIXELS
+    contents: Any, channels: int = 0, *, max_image_pixels: int = _MAX_PIXELS
 ) -> Any:
     """A WebP file's pixels, uint8; one picture, no animation.
 
@@ -142,13 +142,13 @@ def decode_webp(
         "image.decode_webp",
         contents,
         channels=integer(op, "channels", channels),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
 @traceable
 def decode_bmp(
-    contents: Any, channels: int = 0, *, max_pixels: int = _MAX_PIXELS
+    contents: Any, channels: int = 0, *, max_image_pixels: int = _MAX_PIXELS
 ) -> Any:
     """A BMP file's pixels, uint8.
 
@@ -163,13 +163,13 @@ def decode_bmp(
         "image.decode_bmp",
         contents,
         channels=integer(op, "channels", channels),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
 @traceable
 def decode_gif(
-    contents: Any, *, max_frames: int = 0, max_pixels: int = _MAX_PIXELS
+    contents: Any, *, max_frames: int = 0, max_image_pixels: int = _MAX_PIXELS
 ) -> Any:
     """All frames of a GIF, uint8 [frames, height, width, 3].
 
@@ -184,7 +184,7 @@ def decode_gif(
         "image.decode_gif",
         contents,
         max_frames=integer(op, "max_frames", max_frames),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -195,7 +195,7 @@ def decode_image(
     dtype: Any = "uint8",
     expand_animations: bool = True,
     *,
-    max_pixels: int = _MAX_PIXELS,
+    max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """JPEG, PNG, WebP, BMP or GIF, told by its first bytes.
 
@@ -214,7 +214,7 @@ def decode_image(
         channels=integer(op, "channels", channels),
         dtype=dtype_of(op, dtype),
         expand_animations=bool(expand_animations),
-        max_pixels=integer(op, "max_pixels", max_pixels),
+        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 

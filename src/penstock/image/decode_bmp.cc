@@ -134,7 +134,7 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
   if (p.width > max_pixels / p.height) {
     return absl::ResourceExhaustedError(
         absl::StrCat("decode_bmp: BMP: ", p.height, " x ", p.width,
-                     " pixels, more than max_pixels = ", max_pixels));
+                     " pixels, more than max_image_pixels = ", max_pixels));
   }
   const bool masks =
       compression == kBitFields || compression == kAlphaBitFields;

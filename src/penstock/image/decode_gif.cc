@@ -61,7 +61,7 @@ class Reader {
   Status too_large() const {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_gif: GIF: ", frames_.size() + 1, " frames of ", height_, " x ",
-        width_, " pixels, more than max_pixels = ", options_.max_pixels));
+        width_, " pixels, more than max_image_pixels = ", options_.max_pixels));
   }
   Status read_extension();
   Status read_frame();

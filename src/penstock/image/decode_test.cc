@@ -174,7 +174,7 @@ TEST(DecodePng, IsSafeOnDamagedFiles) {
   PngFile bomb = random_png(2, 8, false);
   std::string file = bomb.encode();
   EXPECT_THAT(refusal(decode_png(file, {.max_pixels = 100})),
-              HasSubstr("11 x 13 pixels, more than max_pixels = 100"));
+              HasSubstr("11 x 13 pixels, more than max_image_pixels = 100"));
   EXPECT_THAT(refusal(decode_png("")), HasSubstr("not a PNG: no data"));
 }
 
@@ -243,7 +243,8 @@ TEST(DecodeWebp, AnAnimationGivesItsFrames) {
   EXPECT_EQ(decode_image(file, {.channels = 3})->shape(), (Shape{3, 4, 6, 3}));
   EXPECT_THAT(refusal(decode_webp(file)), HasSubstr("decode_image gives"));
   EXPECT_THAT(refusal(decode_image(file, {.max_pixels = 71})),
-              HasSubstr("3 frames of 4 x 6 pixels, more than max_pixels = 71"));
+              HasSubstr("3 frames of 4 x 6 pixels, more than "
+                        "max_image_pixels = 71"));
   EXPECT_TRUE(decode_image(file, {.expand_animations = false,
                                   .max_pixels = 24})
                   .ok());

@@ -71,7 +71,7 @@ StatusOr<Tensor> decode_webp_frames(std::string_view contents,
   if (height * width > options.max_pixels / frames) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_webp: WebP: ", frames, " frames of ", height, " x ", width,
-        " pixels, more than max_pixels = ", options.max_pixels));
+        " pixels, more than max_image_pixels = ", options.max_pixels));
   }
   const int channels = options.channels == 0 ? 4 : options.channels;
   WebPAnimDecoderOptions how;
@@ -119,7 +119,8 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
   if (height * width > options.max_pixels) {
     return absl::ResourceExhaustedError(
         absl::StrCat("decode_webp: WebP: ", height, " x ", width,
-                     " pixels, more than max_pixels = ", options.max_pixels));
+                     " pixels, more than max_image_pixels = ",
+                     options.max_pixels));
   }
   const int channels = options.channels != 0    ? options.channels
                        : config.input.has_alpha ? 4

@@ -206,7 +206,8 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   if (shape_.height * shape_.width > options.max_pixels) {
     return absl::ResourceExhaustedError(
         absl::StrCat(operation_, ": JPEG: ", shape_.height, " x ", shape_.width,
-                     " pixels, more than max_pixels = ", options.max_pixels));
+                     " pixels, more than max_image_pixels = ",
+                     options.max_pixels));
   }
   const bool cmyk = core.info.jpeg_color_space == JCS_CMYK ||
                     core.info.jpeg_color_space == JCS_YCCK;
