@@ -402,6 +402,22 @@ def test_matching_files_and_classes(tmp_path):
     ]
 
 
+def test_a_directory_in_place_of_a_file_says_so(tmp_path):
+    for read in (
+        lambda: ps.Dataset.text_lines(tmp_path).to_list(),
+        lambda: ps.io.read_file(tmp_path),
+    ):
+        with pytest.raises(ps.FailedPreconditionError, match="Is a directory") as e:
+            read()
+        assert str(tmp_path) in str(e.value)
+
+
+def test_jsonl_passes_over_blank_lines(tmp_path):
+    (tmp_path / "t.jsonl").write_text('\n{"a": 1}\n \t\r\n\n{"a": 2}\n\n')
+    ds = ps.Dataset.jsonl(tmp_path / "t.jsonl", {"a": ps.int64})
+    assert [int(r["a"]) for r in ds] == [1, 2]
+
+
 # --- TFRecord ---------------------------------------------------------------
 
 

@@ -4,6 +4,13 @@
 #include <cstring>
 
 namespace penstock {
+namespace {
+
+bool blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+}  // namespace
 
 void LineSplitter::split(const SplitInput& in, SplitOutput& out) const {
   const char* const base = in.bytes.data();
@@ -22,6 +29,10 @@ void LineSplitter::split(const SplitInput& in, SplitOutput& out) const {
     if (end > at && base[end - 1] == '\r') --end;
     if (skip > 0) {
       --skip;
+      at = next;
+      continue;
+    }
+    if (skip_blank_ && blank({base + at, end - at})) {
       at = next;
       continue;
     }

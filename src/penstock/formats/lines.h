@@ -9,12 +9,15 @@ namespace penstock {
 /// too, unless it is empty.
 class LineSplitter final : public Splitter {
  public:
-  /// The first `skip` lines of a file are passed over.
-  explicit LineSplitter(std::int64_t skip = 0) : skip_(skip) {}
+  /// The first `skip` lines of a file are passed over; with `skip_blank` also
+  /// lines of white space alone, which have no number.
+  explicit LineSplitter(std::int64_t skip = 0, bool skip_blank = false)
+      : skip_(skip), skip_blank_(skip_blank) {}
   void split(const SplitInput& in, SplitOutput& out) const override;
 
  private:
   const std::int64_t skip_;
+  const bool skip_blank_;
 };
 
 /// Records of `record_bytes` between a header and a footer, both passed over.

@@ -61,6 +61,8 @@ TEST(Lines, EndAtNewlinesOfBothKindsAndAtTheEnd) {
     EXPECT_THAT(cut(lines, "a\rb\n", step), ElementsAre("a\rb"));
     EXPECT_THAT(cut(LineSplitter(2), "h\nh\na\nb", step), ElementsAre("a", "b"));
     EXPECT_THAT(cut(LineSplitter(5), "h\nh\n", step), IsEmpty());
+    EXPECT_THAT(cut(LineSplitter(0, true), "\na\n \t\r\n\nb\n\n", step),
+                ElementsAre("a", "b"));
   }
 }
 

@@ -25,6 +25,7 @@ Status errno_status(int error, std::string_view what, const std::string& path) {
     case EPERM:
     case EROFS: code = StatusCode::kPermissionDenied; break;
     case EEXIST: code = StatusCode::kAlreadyExists; break;
+    case EISDIR: code = StatusCode::kFailedPrecondition; break;
     case ENOSPC:
     case EDQUOT:
     case EMFILE:

@@ -19,7 +19,7 @@ StatusOr<std::shared_ptr<const Operator>> make_jsonl(
   const std::shared_ptr<const JsonParser> parser = *std::move(made);
   auto format = std::make_shared<RecordFormat>();
   format->op = "jsonl";
-  format->splitter = std::make_shared<LineSplitter>();
+  format->splitter = std::make_shared<LineSplitter>(0, /*skip_blank=*/true);
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
   format->fs = &fs;
