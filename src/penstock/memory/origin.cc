@@ -1,5 +1,7 @@
 #include "penstock/memory/origin.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "penstock/base/random.h"
 
@@ -13,6 +15,17 @@ PathRef OriginPath::extend(PathRef parent, Kind kind, std::int64_t ordinal) {
       mix64(mix64(path_hash(parent), static_cast<std::uint64_t>(kind) + 1),
             static_cast<std::uint64_t>(ordinal));
   node->parent_ = std::move(parent);
+  return node;
+}
+
+PathRef OriginPath::of_file(const PathRef& path, std::string file) {
+  if (!path) return path;
+  auto node = make_ref<OriginPath>();
+  node->parent_ = path->parent_;
+  node->kind_ = path->kind_;
+  node->ordinal_ = path->ordinal_;
+  node->hash_ = path->hash_;
+  node->file_ = std::move(file);
   return node;
 }
 

@@ -24,16 +24,22 @@ class OriginPath final : public RefCounted<OriginPath> {
 
   static Ref<const OriginPath> extend(Ref<const OriginPath> parent, Kind kind,
                                       std::int64_t ordinal);
+  /// The same path, with the name of the file whose records it leads to.
+  static Ref<const OriginPath> of_file(const Ref<const OriginPath>& path,
+                                       std::string file);
   std::uint64_t hash() const { return hash_; }
   Kind kind() const { return kind_; }
   std::int64_t ordinal() const { return ordinal_; }
   const Ref<const OriginPath>& parent() const { return parent_; }
+  /// For messages; empty where there is none.
+  const std::string& file() const { return file_; }
 
  private:
   Ref<const OriginPath> parent_;
   Kind kind_ = Kind::kInner;
   std::int64_t ordinal_ = 0;
   std::uint64_t hash_ = 0;
+  std::string file_;
 };
 using PathRef = Ref<const OriginPath>;
 

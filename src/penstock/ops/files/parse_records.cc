@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "penstock/ops/each_row.h"
 #include "penstock/ops/strings_of.h"
 
@@ -12,6 +13,13 @@ TransformTraits one_to_one() {
   TransformTraits traits;
   traits.one_to_one = true;
   return traits;
+}
+
+/// An error of a record, with the file that it is in.
+Status in_file(const Status& status, const Origin& origin) {
+  if (!origin.path || origin.path->file().empty()) return status;
+  return annotate(status, absl::StrCat("'", origin.path->file(), "': record ",
+                                       origin.ordinal, ": "));
 }
 
 class ParseRecords final : public Transform {
@@ -25,9 +33,9 @@ class ParseRecords final : public Transform {
     std::vector<std::pair<std::int64_t, Status>> failed;
     PS_RETURN_IF_ERROR(parse_(records, error_rows(block), columns, failed));
     Block::Errors errors = block.errors();
-    for (auto& [row, status] : failed) {
-      errors.emplace_back(
-          row, context.error(std::move(status), block.origins().at(row)));
+    for (const auto& [row, status] : failed) {
+      const Origin origin = block.origins().at(row);
+      errors.emplace_back(row, context.error(in_file(status, origin), origin));
     }
     std::sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
       return a.first < b.first;

@@ -69,7 +69,7 @@ class RecordFile final : public SequencerOp {
       const SequencerContext& context) const override {
     auto state = std::make_unique<Reading>();
     state->stage = context.stage;
-    state->path = context.path;
+    state->path = OriginPath::of_file(context.path, path_);
     return state;
   }
 
