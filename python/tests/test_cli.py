@@ -545,6 +545,33 @@ def test_convert_keeps_bytes_that_are_no_text(tmp_path):
     assert code == 2 and "not UTF-8" in err
 
 
+def test_convert_keeps_text_that_only_python_takes_for_a_number(tmp_path):
+    (tmp_path / "in.csv").write_text("a,b\n1_000,\u0663\n2,3\n")
+    as_json("convert", tmp_path / "in.csv", tmp_path / "out.jsonl")
+    rows = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert json.loads(rows[0]) == {"a": "1_000", "b": "\u0663"}
+    columns = as_json("inspect", tmp_path / "in.csv")["columns"]
+    assert [c["kind"] for c in columns.values()] == ["string", "string"]
+
+
+def test_names_that_are_not_utf8_go_through(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/photos/caf\xe9"
+    os.makedirs(folder)
+    with open(folder + b"/1.png", "wb") as file:
+        file.write(png(1, 1))
+    as_json("convert", tmp_path / "photos", tmp_path / "t.tfrecord")
+    as_json("convert", tmp_path / "t.tfrecord", f"{tmp_path}/back/")
+    assert os.listdir(os.fsencode(tmp_path) + b"/back") == [b"caf\xe9"]
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "inspect", tmp_path / "photos"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0 and b"caf\\udce9" in done.stdout
+
+
 def test_convert_keeps_columns_without_a_name(tmp_path):
     (tmp_path / "in.csv").write_text(",a\n5,x\n6,y\n")
     as_json("convert", tmp_path / "in.csv", tmp_path / "out.jsonl")

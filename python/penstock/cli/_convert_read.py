@@ -249,11 +249,9 @@ class CsvSource(_Anchored):
             return  # a bad record, in its place
         for i, value in enumerate(row[: len(self._names)]):
             while value and self._types[i] < 2:
-                try:
-                    (int, float)[self._types[i]](value)
+                if _formats.is_number(value, (int, float)[self._types[i]]):
                     break
-                except ValueError:
-                    self._types[i] += 1
+                self._types[i] += 1
 
     def _parse(self, raw: Any, place: str) -> Record | BadRecord:
         try:

@@ -87,6 +87,19 @@ def _inflated(path: str, head: bytes) -> bytes:
     return head
 
 
+def is_number(text: str, kind: type[int] | type[float]) -> bool:
+    """Whether a field of a table is one; Python's "1_000" is text elsewhere.
+
+    >>> is_number("7", int), is_number("7.5", int), is_number("1_000", int)
+    (True, False, False)
+    """
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return text.isascii() and "_" not in text
+
+
 def is_tfrecord_header(head: bytes) -> bool:
     """Whether the length at the start has the checksum that stands beside it.
 

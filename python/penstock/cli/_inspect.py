@@ -282,13 +282,10 @@ def _csv(path: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _wider(kind: str, value: str) -> str:
-    for name, convert in (("int64", int), ("float32", float)):
-        if kind in (name, "int64"):
-            try:
-                convert(value)
-                return name
-            except ValueError:
-                continue
+    if kind == "int64" and _formats.is_number(value, int):
+        return "int64"
+    if kind != "string" and _formats.is_number(value, float):
+        return "float32"
     return "string"
 
 

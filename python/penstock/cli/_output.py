@@ -46,6 +46,15 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
+def printable(text: str) -> str:
+    """Names of files need not be UTF-8; what is not, by number.
+
+    >>> printable("caf\\udce9")
+    'caf\\\\udce9'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class Output:
     """Where a command's results go."""
 
@@ -67,6 +76,7 @@ class Output:
         """A line of text; nothing in `--json`."""
         if self.json:
             return
+        text = printable(text)
         if self._console is not None:
             self._console.print(text, style=style or None, markup=False)
         else:
@@ -81,7 +91,7 @@ class Output:
         """Aligned columns; those named in `right` are numbers."""
         if self.json:
             return
-        cells = [[str(cell) for cell in row] for row in rows]
+        cells = [[printable(str(cell)) for cell in row] for row in rows]
         if self._console is not None:
             self._rich_table(columns, cells, right)
             return
@@ -112,7 +122,7 @@ class Output:
 
     def error(self, message: str) -> None:
         """A line on standard error."""
-        print(f"penstock: {message}", file=sys.stderr)
+        print(f"penstock: {printable(message)}", file=sys.stderr)
 
     def fail(self, message: str) -> None:
         """Why there is no result: on standard error, in `--json` as one too."""
