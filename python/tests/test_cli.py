@@ -524,6 +524,25 @@ def test_convert_leaves_a_folder_that_is_in_use_alone(photos, tmp_path):
     assert len(list(back.rglob("*.png"))) == 5
 
 
+def test_convert_to_a_folder_goes_on_without_doubling(photos, tmp_path, monkeypatch):
+    train, back = tmp_path / "train.tfrecord", tmp_path / "back"
+    as_json("convert", photos, train)
+    moved = []
+
+    def replace(source, target, real=os.replace):
+        real(source, target)
+        moved.append(target)
+        if len([name for name in moved if str(name).endswith(".png")]) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        assert penstock("convert", train, f"{back}/", "--jobs", 1)[0] == 130
+    assert as_json("convert", train, f"{back}/", "--jobs", 1)["records"] == 5
+    found = sorted(p.relative_to(back) for p in back.rglob("*.*"))
+    assert found == sorted(p.relative_to(photos) for p in photos.rglob("*.*"))
+
+
 def test_convert_keeps_bytes_that_are_no_text(tmp_path):
     source = tmp_path / "in.csv"
     source.write_bytes(b"i,name\n1,caf\xe9\n2,caf\xc3\xa9\n")

@@ -307,16 +307,25 @@ def place_images(
     A name that is taken gets the number of the record, so that no image is lost;
     with `replace` only those in `mine`, which this conversion wrote, are taken.
     """
-    for number, relative in names:
-        stem, ending = os.path.splitext(os.path.join(root, relative))
-        path, n = stem + ending, 0
-        while path in mine or (not replace and os.path.lexists(path)):
-            path = f"{stem}-{number:08}{f'-{n}' if n else ''}{ending}"
-            n += 1
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.replace(os.path.join(folder, str(number)), path)
-        mine.add(path)
-    os.rmdir(folder)
+    placed: list[tuple[str, str]] = []
+    try:
+        for number, relative in names:
+            stem, ending = os.path.splitext(os.path.join(root, relative))
+            path, n = stem + ending, 0
+            while path in mine or (not replace and os.path.lexists(path)):
+                path = f"{stem}-{number:08}{f'-{n}' if n else ''}{ending}"
+                n += 1
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            placed.append((os.path.join(folder, str(number)), path))
+            os.replace(*placed[-1])
+            mine.add(path)
+        os.rmdir(folder)
+    except BaseException:
+        # The shard will be written again, and must find its names free.
+        for waiting, path in placed:
+            if not os.path.exists(waiting):
+                os.unlink(path)
+        raise
 
 
 def _is_image(value: Any) -> bool:
