@@ -167,10 +167,12 @@ def _finding(finding: Finding, report: Report) -> str:
         if finding.verified_speedup is not None:
             gain += f", {finding.verified_speedup:.2f}x measured"
         gain = f'<span class="gain">{gain}</span>'
+    hot = report.hot_lines.get(str(finding.stage), [])
     evidence = "".join(
         f"<li><span>{_e(e.what)}</span>"
         f"<span>{_e(format_figure(e.value, e.unit))}</span></li>"
         for e in finding.evidence
+        if not (hot and e.what.startswith("hot line "))  # they have a table
     )
     code = ""
     if finding.fix.code:
@@ -184,8 +186,8 @@ def _finding(finding: Finding, report: Report) -> str:
         f'<span class="label">{_e(finding.stage)}</span>'
         f'<span class="severity {_e(finding.severity)}">{_e(finding.severity)}</span>'
         f"{gain}</div><p>{_e(finding.cause)}</p>"
-        f'<ul class="evidence">{evidence}</ul><p>{_e(finding.fix.text)}</p>{code}'
-        f"{_hot_lines(report.hot_lines.get(str(finding.stage), []))}</article>\n"
+        f'<ul class="evidence">{evidence}</ul>{_hot_lines(hot)}'
+        f"<p><b>Fix:</b> {_e(finding.fix.text)}</p>{code}</article>\n"
     )
 
 
@@ -244,7 +246,7 @@ def _load(stage: StageReport | None, report: Report) -> str:
 
 
 def _rate(stage: StageReport | None) -> str:
-    return "" if stage is None else f"{_number(stage.rate)}/s"
+    return f"{_number(stage.rate)}/s" if stage is not None and stage.elements else ""
 
 
 def _stages(report: Report) -> str:
@@ -260,10 +262,16 @@ def _stages(report: Report) -> str:
     legend = "".join(
         f'<span><i style="background:var(--w-{w})"></i>{w}</span>' for w in kinds
     )
+    idle = ""
+    if report.elements and not all(s.elements for s in report.stages):
+        idle = (
+            " A stage without a rate made nothing in this time: what was taken lay "
+            "ready, or other stages do its work."
+        )
     return (
-        "<h2>Stages</h2>\n<p class='note'>Busy: calls at work, on average. "
-        "Waits: share "
-        "of the time in which the stage stood still, by what it waited for.</p>\n"
+        "<h2>Stages</h2>\n<p class='note'>Busy: calls at work, on average. Waits: "
+        "time that calls or results stood still, by what they waited for; above "
+        f"100 %, several at once. Width: calls allowed at once.{idle}</p>\n"
         f'<div class="legend">{legend}</div>\n'
         f'<table class="stages" id="stages"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>\n"
@@ -295,9 +303,9 @@ def _stage_row(
     blocking = " <small>blocking</small>" if stage.blocking else ""
     values = [
         f'<span class="label">{_e(stage.label)}</span>{executor}{blocking}',
-        _number(stage.rate),
+        _number(stage.rate) if stage.elements else "",
         ceiling,
-        _number(stage.service_us),
+        _number(stage.service_us) if stage.elements else "",
         f"{stage.busy_share:.2f}",
         f"{100 * stage.cpu_share:.0f} %",
         *(f"{100 * share:.0f} %" if share else "" for share in waits.values()),
@@ -448,10 +456,11 @@ def _decisions(report: Report) -> str:
     rest = f'<p class="note">{more:,} more.</p>' if more else ""
     return (
         "<h2>What the engine decided</h2>\n"
+        '<div class="scroll" tabindex="0">'
         '<table class="log" id="decisions"><thead><tr><th>at</th>'
         '<th class="text">stage</th><th class="text">what</th>'
         '<th class="text">why</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>{rest}\n"
+        f"<tbody>{rows}</tbody></table></div>{rest}\n"
     )
 
 

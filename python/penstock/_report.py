@@ -16,6 +16,7 @@ SCHEMA_VERSION = 1
 
 # Findings that speak of quality or memory, not of speed.
 NOT_SPEED = frozenset({"shuffle-window", "early-inflate", "cpu-saturated"})
+_COUNTED = frozenset({"calls", "cores", "elements", "files", "rows", "threads"})
 
 
 @dataclass(frozen=True)
@@ -229,10 +230,13 @@ class Report:
         head = f"  {'stage':{width}}{'elements/s':>12}{'us/element':>12}"
         rows = [f"{head}{'busy':>7}{'cpu':>6}{'limit/s':>12}"]
         for s in self.stages:
-            limit = "" if s.ceiling is None else f"{s.ceiling:,.0f}"
+            limit = "" if s.ceiling is None else _digits(s.ceiling)
+            rate, service = _digits(s.rate), f"{s.service_us:,.1f}"
+            if not s.elements:  # not slow: it had nothing to do
+                rate = service = "-"
             rows.append(
-                f"{'>' if s.limiting else ' '} {s.label:{width}}{s.rate:>12,.0f}"
-                f"{s.service_us:>12,.1f}{s.busy_share:>7.2f}"
+                f"{'>' if s.limiting else ' '} {s.label:{width}}{rate:>12}"
+                f"{service:>12}{s.busy_share:>7.2f}"
                 f"{100 * s.cpu_share:>5.0f}%{limit:>12}"
             )
         return rows
@@ -259,18 +263,28 @@ class Report:
 
 
 def format_figure(value: float, unit: str) -> str:
-    """A figure for people, in three significant digits."""
+    """A figure for people, in three significant digits.
+
+    >>> format_figure(999_900, "bytes"), format_figure(0.0042, "s")
+    ('1,000 kB', '4.2 ms')
+    >>> format_figure(1, "calls"), format_figure(2, "calls")
+    ('1 call', '2 calls')
+    """
     if unit == "bytes":
         for limit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
             if abs(value) >= limit:
-                return f"{value / limit:.3g} {name}"
+                return f"{_digits(value / limit)} {name}"
         return f"{value:.0f} bytes"
     if unit == "s":
         for limit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
             if abs(value) >= limit:
-                return f"{value / limit:.3g} {name}"
-        return f"{value * 1e9:.3g} ns"
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    if unit == "%":
-        return f"{text} %"
-    return f"{text} {unit}".rstrip()
+                return f"{_digits(value / limit)} {name}"
+        return f"{_digits(value * 1e9)} ns"
+    if value == 1 and unit in _COUNTED:
+        unit = unit[:-1]
+    return f"{_digits(value)} {unit}".rstrip()
+
+
+def _digits(value: float) -> str:
+    # Above 999.5 the format for digits would write an exponent.
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"

@@ -69,6 +69,27 @@ def test_an_unsure_report_says_so():
     assert "only 3 elements were seen" in _html.render(report)
 
 
+def test_hot_lines_are_shown_once():
+    report = report_example.small()
+    line = ps.Evidence("hot line train.py:41 `blend`", 81, "%")
+    report.findings[0].evidence.append(line)
+    assert "hot line" not in _html.render(report)
+    report.hot_lines = {}
+    assert "hot line train.py:41" in _html.render(report)
+
+
+def test_a_stage_that_made_nothing_has_no_rate():
+    report = report_example.small()
+    explained = "A stage without a rate"
+    assert explained not in _html.render(report)
+    batch = report.stages[-1]
+    batch.elements, batch.rate, batch.service_us = 0, 0.0, 0.0
+    page = _html.render(report)
+    assert explained in page
+    assert '<span class="rate"></span>' in page and ">0/s" not in page
+    assert re.search(r"batch#4 +- +- ", str(report))
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no folder"):
         report_example.small().to_html(tmp_path / "absent" / "r.html")
@@ -141,6 +162,9 @@ def test_it_opens_without_errors_requests_or_sideways_scrolling(
         (e) => e.getBoundingClientRect().right > innerWidth + 1).length"""
     assert page.js(outside) == 0
     assert int(page.js("document.getElementById('timeline').dataset.drawn")) > 0
+    # A long list of decisions scrolls by itself.
+    assert page.js("document.getElementById('decisions').parentElement.clientHeight"
+                   ) <= 480  # fmt: skip
     shown = page.js("getComputedStyle(document.body).backgroundColor")
     assert sum(map(int, re.findall(r"\d+", shown)[:3])) < 150 or not dark
     assert page.problems == []

@@ -101,7 +101,9 @@
     const ink = style("--ink"), soft = style("--soft"), line = style("--line");
     const busy = style("--busy"), mark = style("--mark"), wash = style("--wash");
     g.font = `11px ${style("--mono")}`;
-    const x = (v) => left + ((v - from) / (to - from)) * (width - left);
+    // On whole pixels: neighbours then meet without a seam.
+    const x = (v) =>
+      left + Math.round(((v - from) / (to - from)) * (width - left));
     const inside = [];
     for (let i = 0; i < t.length; ++i) {
       const until = i + 1 < t.length ? t[i + 1] : end;
@@ -121,7 +123,7 @@
       const limit = track.most ? "100 %" : figure(most) + (track.bytes ? "B" : "");
       if (left) {
         g.fillText(track.name, 0, y);
-        g.fillText(limit, 0, y + 14);
+        g.fillText(`top ${limit}`, 0, y + 14);
       } else {
         g.fillText(`${track.name}, top ${limit}`, 0, y);
         y += above;
