@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 import penstock as ps
 from penstock import _top
+from penstock.cli import _top as cli_top
+from penstock.cli._output import Output
 
 PROGRAM = textwrap.dedent("""
     import time
@@ -65,7 +68,9 @@ def test_it_shows_a_running_process(running):
     (it,) = process["iterators"]
     assert it["output"] == "batch#2"
     assert it["rate"] > 1
-    slow = next(s for s in it["stages"] if s["stage"] == "map#1:slow")
+    stages = [s["stage"] for s in it["stages"]]
+    assert stages == ["counter#0", "map#1:slow", "batch#2"]  # sources first
+    slow = it["stages"][1]
     assert slow["rate"] > it["rate"]
     assert slow["busy"] > 0.1
 
@@ -175,3 +180,34 @@ def test_a_busy_process_still_answers(private):
     with ps.Dataset.counter().map(spin, executor="thread").iterator() as it:
         next(it)
         assert _top.ask(os.getpid())["iterators"][-1]["output"] == "map#1"
+
+
+def snapshot(elements):
+    stages = [
+        {"stage": f"map#{i}", "elements": elements, "busy_ns": i * elements,
+         "parallelism": 0, "width": 0, "blocking": False}
+        for i in range(60)
+    ]  # fmt: skip
+    it = {"number": 1, "output": "map#59", "elements": elements, "elapsed_ns": 10**9,
+          "consumer_wait_ns": 0, "consumer_think_ns": elements, "bytes_held": 0,
+          "memory_budget": 1, "stages": stages, "pipes": []}  # fmt: skip
+    return {"pid": 1, "command": ["a"], "time": float(elements), "iterators": [it]}
+
+
+def test_an_iterator_that_goes_back_has_no_negative_rate():
+    view = cli_top.difference(snapshot(9), snapshot(4))
+    (it,) = view["iterators"]
+    assert it["rate"] == 0 and it["stages"][0]["rate"] == 0
+
+
+def test_a_screen_shows_the_busiest_stages_of_a_long_pipeline(monkeypatch, capsys):
+    monkeypatch.setenv("LINES", "30")
+    monkeypatch.setenv("COLUMNS", "100")
+    views = [cli_top.difference(snapshot(4), snapshot(9))]
+    views[0]["command"] = ["argument"] * 100
+    cli_top._print(views, Output(), cli_top._fitting(views))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 29
+    assert len(lines[0]) == 100 and lines[0].endswith("...")
+    assert "map#59" in lines[-2] and "map#0" not in lines[3]
+    assert re.fullmatch(r"  and \d+ stages that did no more", lines[-1])

@@ -11,6 +11,8 @@ of the same user can be seen, and nobody else can see yours.
 from __future__ import annotations
 
 import argparse
+import re
+import shutil
 import sys
 import time
 from typing import Any
@@ -20,6 +22,9 @@ from penstock.cli._output import Output, UsageError, human_bytes, plural
 
 NAME = "top"
 HELP = "watch live pipelines"
+
+# Its own line, the head of the table with rich's rules, what is left out.
+_LINES_AROUND = 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +52,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if live:
             sys.stdout.write("\033[H\033[J")
         out.result({"processes": views})
-        _print(views, out)
+        _print(views, out, _fitting(views) if live else None)
         shown += 1
         if count and shown >= count:
             return 0
@@ -84,11 +89,23 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def explain_order(label: str) -> list[tuple[int, float]]:
+    """Sorts labels as `Dataset.explain` lists them: sources first.
+
+    >>> sorted(["map#4:a", "zip#3", "zip#3[1].map#1", "zip#3[0].map#1"],
+    ...        key=explain_order)
+    ['zip#3[0].map#1', 'zip#3[1].map#1', 'zip#3', 'map#4:a']
+    """
+    parts = re.findall(r"#(\d+)(?:\[(\d+)\])?", label.split(":")[0])
+    return [(int(i), float(branch or "inf")) for i, branch in parts]
+
+
 def _iterator(
     old: dict[str, Any] | None, it: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     def since(key: str) -> int:
-        return int(it[key] - (old[key] if old else 0))
+        # An iterator that goes back to a saved state counts from there.
+        return max(0, int(it[key] - (old[key] if old else 0)))
 
     waited, busy = since("consumer_wait_ns"), since("consumer_think_ns")
     old_stages = {s["stage"]: s for s in old["stages"]} if old else {}
@@ -103,12 +120,12 @@ def _iterator(
             for kind in ("input", "output", "memory", "order")
         }
     stages = []
-    for s in it["stages"]:
+    for s in sorted(it["stages"], key=lambda s: explain_order(s["stage"])):
         was = old_stages.get(s["stage"], {})
         stages.append(
             {
                 "stage": s["stage"],
-                "rate": (s["elements"] - was.get("elements", 0)) / seconds,
+                "rate": max(0, s["elements"] - was.get("elements", 0)) / seconds,
                 "busy": (s["busy_ns"] - was.get("busy_ns", 0)) / (seconds * 1e9),
                 "running": s["parallelism"],
                 "width": s["width"],
@@ -128,11 +145,50 @@ def _iterator(
     }
 
 
-def _print(views: list[dict[str, Any]], out: Output) -> None:
+def fair_shares(wanted: list[int], available: int) -> list[int]:
+    """Rows for each: whoever wants few gets them, the others share the rest.
+
+    >>> fair_shares([2, 40, 3, 40], 25)
+    [2, 10, 3, 10]
+    """
+    shares = [0] * len(wanted)
+    by_size = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    for taken, i in enumerate(by_size):
+        shares[i] = max(1, min(wanted[i], available // (len(wanted) - taken)))
+        available -= shares[i]
+    return shares
+
+
+def _fitting(views: list[dict[str, Any]]) -> list[int]:
+    """Stages to show of each iterator, so that all iterators are seen."""
+    wanted = [len(it["stages"]) for view in views for it in view["iterators"]]
+    lines = shutil.get_terminal_size().lines - len(views) - 1
+    return fair_shares(wanted, lines - _LINES_AROUND * len(wanted))
+
+
+def busiest(stages: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """The `count` stages that do most, in their order.
+
+    >>> stages = [{"busy": b} for b in (0.1, 0.9, 0.0, 0.4)]
+    >>> busiest(stages, 2)
+    [{'busy': 0.9}, {'busy': 0.4}]
+    """
+    by_load = sorted(range(len(stages)), key=lambda i: -stages[i]["busy"])
+    return [stages[i] for i in sorted(by_load[:count])]
+
+
+def _print(
+    views: list[dict[str, Any]], out: Output, rows: list[int] | None = None
+) -> None:
+    left = iter(rows or [])
     if not views:
         out.line("no process of yours runs a pipeline")
     for view in views:
-        out.line(f"process {view['pid']}: {' '.join(view['command'])}")
+        line = f"process {view['pid']}: {' '.join(view['command'])}"
+        columns = shutil.get_terminal_size().columns
+        if rows is not None and len(line) > columns:
+            line = line[: columns - 3] + "..."
+        out.line(line)
         if not view["iterators"]:
             out.line("  no live iterator")
         for it in view["iterators"]:
@@ -142,12 +198,16 @@ def _print(views: list[dict[str, Any]], out: Output) -> None:
                 f"{100 * it['wait_share']:.0f} %; holds "
                 f"{human_bytes(it['bytes_held'])} of {human_bytes(it['memory_budget'])}"
             )
+            shown = busiest(it["stages"], next(left, len(it["stages"])))
             out.table(
                 ["stage", "per second", "busy", "running", "width", "waits for"],
                 ([s["stage"], f"{s['rate']:,.1f}", f"{s['busy']:.2f}", s["running"],
-                  s["width"] or "", _waits_text(s)] for s in it["stages"]),
+                  s["width"] or "", _waits_text(s)] for s in shown),
                 right=["per second", "busy", "running", "width"],
             )  # fmt: skip
+            if len(shown) < len(it["stages"]):
+                more = plural(len(it["stages"]) - len(shown), "stage")
+                out.line(f"  and {more} that did no more")
 
 
 def _waits_text(stage: dict[str, Any]) -> str:
