@@ -53,7 +53,8 @@ def test_it_runs_the_script_unchanged_and_says_what_limits_it(script, tmp_path):
     done = doctor("-o", "r.html", script(SLOW), "300", "--fast", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "trained ['300', '--fast']" in done.stdout
-    assert "2 iterators" in done.stdout  # two epochs, one pipeline
+    # Two epochs, one pipeline.
+    assert "--- pipeline 1 of 1: range#0 to batch#2, 2 iterators ---" in done.stdout
     assert "serial-stage at map#1" in done.stdout
     page = (tmp_path / "r.html").read_text()
     assert "serial-stage" in page and 'id="timeline"' in page
@@ -80,6 +81,7 @@ def test_a_consumer_that_is_the_limit_gets_no_finding(script, tmp_path):
     (pipeline,) = json.loads(done.stdout)["pipelines"]
     assert pipeline["bound"] == "consumer"
     assert pipeline["consumer"]["wait_share"] < 0.5
+    assert not any(stage["limiting"] for stage in pipeline["stages"])
 
 
 def test_a_loop_that_breaks_off_is_seen_too(script, tmp_path):

@@ -231,8 +231,14 @@ def _print(pipelines: list[Pipeline], names: list[str | None], out: Output) -> N
     out.line()
     if not pipelines:
         out.line("penstock doctor: the script ran no pipeline")
-    for pipeline, name in zip(pipelines, names):
-        out.line(f"--- {plural(pipeline.iterators, 'iterator')} ---")
+    for number, (pipeline, name) in enumerate(zip(pipelines, names), 1):
+        stages = pipeline.report.stages
+        ends = f"{stages[0].label} to {stages[-1].label}, " if stages else ""
+        out.line(
+            f"--- pipeline {number} of {len(pipelines)}: {ends}"
+            f"{plural(pipeline.iterators, 'iterator')} ---",
+            style="bold",
+        )
         out.line(str(pipeline.report))
         if name is not None:
             out.line(f"report: {name}")
