@@ -200,7 +200,10 @@ def _hot_lines(lines: Sequence[dict[str, Any]]) -> str:
         f"{_e(os.path.basename(line['file']))}:{line['line']}</small></td></tr>"
         for line in lines[:10]
     )
-    return f'<table class="hot"><tbody>{rows}</tbody></table>'
+    return (
+        '<table class="hot"><caption>Lines of the function, by how often they were '
+        f"seen at work</caption><tbody>{rows}</tbody></table>"
+    )
 
 
 def _graph(report: Report) -> str:
@@ -402,12 +405,13 @@ def timeline_data(report: Report, most: int = MAX_SAMPLES) -> dict[str, Any]:
                     "busy": busy,
                 }
             )
-    # A sample speaks of the time before it.
+    # A sample speaks of the time before it, the first one often from the start.
     ends = [group[-1]["t"] for group in groups]
     first = samples[0]["t"]
     step = samples[1]["t"] - first
+    start = first - step if first > 2 * step else 0.0
     return {
-        "t": [round(x, 3) for x in [max(0.0, first - step), *ends[:-1]]],
+        "t": [round(x, 3) for x in [start, *ends[:-1]]],
         "end": round(max(ends[-1], 1e-3), 3),
         "rate": _series(groups, "rate"),
         "wait": _series(groups, "wait_share"),

@@ -112,6 +112,14 @@ def test_an_hour_is_put_into_a_thousand_spans_without_losing_its_dip():
     assert mean == pytest.approx(measured, rel=0.01)
 
 
+@pytest.mark.parametrize("first, start", [(0.13, 0.0), (0.1, 0.0), (7.0, 6.9)])
+def test_the_first_sample_speaks_of_the_time_before_it(first, start):
+    report = report_example.small()
+    for i, sample in enumerate(report.samples):
+        sample["t"] = first + 0.1 * i
+    assert _html.timeline_data(report)["t"][0] == pytest.approx(start)
+
+
 def test_branches_run_on_rails_of_their_own_and_join():
     nodes = [
         {"label": "a", "inputs": []},

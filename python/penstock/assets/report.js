@@ -73,6 +73,7 @@
     }
     return v === 0 ? "0" : `${Number(v.toPrecision(3))}`;
   };
+  const bytes = (v) => figure(v) + (Math.abs(v) < 1e3 ? " B" : "B");
   // One scale for all stages, so that a busy one stands out.
   const busiest = Math.max(1, ...stages.map((s) => s.most));
   const labelWidth = () => (canvas.clientWidth < 560 ? 0 : 150);
@@ -119,8 +120,9 @@
       if (!track.most) {
         for (const i of inside) most = Math.max(most, track.series.max[i] || 0);
       }
+      const limit =
+        track.most ? "100 %" : track.bytes ? bytes(most) : figure(most);
       most = most || 1;
-      const limit = track.most ? "100 %" : figure(most) + (track.bytes ? "B" : "");
       if (left) {
         g.fillText(track.name, 0, y);
         g.fillText(`top ${limit}`, 0, y + 14);
@@ -244,7 +246,7 @@
     if (wait.mean[i] !== null) {
       parts.push(`consumer waits ${Math.round(100 * wait.mean[i])} %`);
     }
-    if (held.mean[i] !== null) parts.push(`${figure(held.mean[i])}B held`);
+    if (held.mean[i] !== null) parts.push(`${bytes(held.mean[i])} held`);
     const most = stages.filter((s) => s.busy[i]).sort((a, b) => b.busy[i] - a.busy[i]);
     for (const s of most.slice(0, 3)) parts.push(`${s.label} ${s.busy[i]} busy`);
     const near = decisions.filter((d) => Math.abs(d.at_s - v) < (to - from) / 100);
