@@ -9,6 +9,7 @@ import time
 import pytest
 
 import penstock as ps
+from penstock.cli._output import Output
 
 SLOW = """
     import sys, time
@@ -146,3 +147,19 @@ def test_report_wants_an_open_iterator(tmp_path):
         ps.report(it, tmp_path / "r.html")
     with pytest.raises(TypeError, match="must be an Iterator, got Dataset"):
         ps.report(ps.Dataset.range(3), tmp_path / "r.html")
+
+
+def test_a_terminal_breaks_prose_between_words_and_leaves_code(monkeypatch, capsys):
+    prose = "  fix: leave the number out, the engine runs as many calls as help"
+    code = "    | .map(fn)  # a line of code that is longer than the terminal is wide"
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Output()
+    out.text(f"{prose}\n{code}")
+    assert capsys.readouterr().out == f"{prose}\n{code}\n"  # no terminal
+    out._terminal = True
+    out.text(f"{prose}\n{code}")
+    assert capsys.readouterr().out.splitlines() == [
+        "  fix: leave the number out, the engine",
+        "    runs as many calls as help",
+        code,
+    ]

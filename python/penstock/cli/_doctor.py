@@ -239,7 +239,7 @@ def _print(pipelines: list[Pipeline], names: list[str | None], out: Output) -> N
             f"{plural(pipeline.iterators, 'iterator')} ---",
             style="bold",
         )
-        out.line(str(pipeline.report))
+        out.text(str(pipeline.report))
         if name is not None:
             out.line(f"report: {name}")
         out.line()

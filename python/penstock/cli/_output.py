@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json as _json
 import os
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
@@ -62,8 +64,9 @@ class Output:
         self.json = json
         self._stdout = sys.stdout
         self._given = False
-        terminal = _is_terminal(sys.stdout)
-        self.color = color and terminal and not json and "NO_COLOR" not in os.environ
+        self._terminal = _is_terminal(sys.stdout)
+        plain = json or not color or "NO_COLOR" in os.environ
+        self.color = self._terminal and not plain
         self._console = _rich_console() if self.color else None
 
     def result(self, value: Any) -> None:
@@ -81,6 +84,26 @@ class Output:
             self._console.print(text, style=style or None, markup=False)
         else:
             print(text, file=self._stdout)
+
+    def text(self, text: str) -> None:
+        """Lines of prose; on a terminal, long ones break between words."""
+        columns = shutil.get_terminal_size().columns
+        for line in text.splitlines():
+            bare = line.lstrip()
+            # Code stays as it is: it is to be copied.
+            if not self._terminal or len(line) <= columns or bare.startswith("|"):
+                self.line(line)
+                continue
+            indent = " " * (len(line) - len(bare) + 2)
+            wrapped = textwrap.wrap(
+                line,
+                columns,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for part in wrapped:
+                self.line(part)
 
     def table(
         self,
