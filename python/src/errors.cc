@@ -34,10 +34,23 @@ void set_text(PyObject* object, const char* name, const std::string& text) {
   Py_XDECREF(value);
 }
 
-/// Adds a note once, where the interpreter has notes (3.11), or a plain list
-/// of them where it has not.
-void add_note(PyObject* exception, const std::string& note) {
-  PyObject* text = PyUnicode_FromString(note.c_str());
+/// Takes out the notes that begin with `prefix`.
+void remove_notes(PyObject* notes, const std::string& prefix) {
+  for (Py_ssize_t i = PyList_GET_SIZE(notes); i-- > 0;) {
+    PyObject* old = PyList_GET_ITEM(notes, i);
+    const char* utf8 = PyUnicode_Check(old) ? PyUnicode_AsUTF8(old) : nullptr;
+    if (utf8 != nullptr && std::string_view(utf8).starts_with(prefix)) {
+      PySequence_DelItem(notes, i);
+    }
+  }
+}
+
+/// Adds the note `prefix + rest`, where the interpreter has notes (3.11), or a
+/// plain list of them where it has not. Replaces those of other elements: a
+/// function may raise one exception object again and again.
+void add_note(PyObject* exception, const std::string& prefix,
+              const std::string& rest) {
+  PyObject* text = PyUnicode_FromString((prefix + rest).c_str());
   PyObject* notes = PyObject_GetAttrString(exception, "__notes__");
   if (notes == nullptr) {
     PyErr_Clear();
@@ -46,8 +59,8 @@ void add_note(PyObject* exception, const std::string& note) {
       PyObject_SetAttrString(exception, "__notes__", notes);
     }
   }
-  if (text != nullptr && notes != nullptr && PyList_Check(notes) &&
-      PySequence_Contains(notes, text) == 0) {
+  if (text != nullptr && notes != nullptr && PyList_Check(notes)) {
+    remove_notes(notes, prefix);
     PyList_Append(notes, text);
   }
   PyErr_Clear();
@@ -55,14 +68,17 @@ void add_note(PyObject* exception, const std::string& note) {
   Py_XDECREF(notes);
 }
 
-void raise_user_error(const PythonError& error, const std::string& stage,
-                      const std::string& element) {
+void raise_user_error(const PythonError& error, const ElementError& at) {
   PyObject* exception = error.exception();
-  if (!stage.empty()) {
-    std::string note = "penstock: in " + stage;
-    if (!element.empty()) note += ", element " + element;
-    note += std::string(", executor ") + error.executor();
-    add_note(exception, note);
+  if (!at.stage.empty()) {
+    std::string rest;
+    if (!at.element.empty()) absl::StrAppend(&rest, " element ", at.element, ",");
+    absl::StrAppend(&rest, " executor ", error.executor());
+    if (at.others > 0) {
+      absl::StrAppend(&rest, " (and ", at.others, " more error",
+                      at.others > 1 ? "s" : "", " in this batch)");
+    }
+    add_note(exception, "penstock: in " + at.stage + ",", rest);
   }
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));
   if (PyErr_GivenExceptionMatches(exception, PyExc_StopIteration) != 0) {
@@ -102,6 +118,8 @@ PythonError PythonError::take(const char* executor) {
 PythonError PythonError::of(PyObject* exception, const char* executor) {
   PythonError error;
   error.executor_ = executor;
+  error.ends_program_ =
+      PyErr_GivenExceptionMatches(exception, PyExc_Exception) == 0;
   error.text_ = Py_TYPE(exception)->tp_name;
   PyObject* message = PyObject_Str(exception);
   const char* utf8 = message == nullptr ? nullptr : PyUnicode_AsUTF8(message);
@@ -114,32 +132,42 @@ PythonError PythonError::of(PyObject* exception, const char* executor) {
   return error;
 }
 
-void set_python_error(const Status& status, const std::exception_ptr& cause,
-                      const std::string& stage, const std::string& element) {
-  if (cause) {
+Status PythonError::status() const {
+  const std::string text = "the function raised " + text_;
+  // KeyboardInterrupt, SystemExit: no policy may skip them.
+  return ends_program_ ? absl::CancelledError(text)
+                       : absl::InvalidArgumentError(text);
+}
+
+void set_python_error(const ElementError& at) {
+  if (at.cause) {
     try {
-      std::rethrow_exception(cause);
+      std::rethrow_exception(at.cause);
     } catch (const PythonError& error) {
-      raise_user_error(error, stage, element);
+      raise_user_error(error, at);
       return;
     } catch (const std::exception&) {
       // The status says what it was.
     }
   }
+  const Status status = at.to_status();
   PyObject* type = python_type(class_of(status.code()));
   if (type == nullptr) return;
   PyObject* exception = PyObject_CallFunction(
       type, "s#", status.message().data(),
       static_cast<Py_ssize_t>(status.message().size()));
   if (exception == nullptr) return;
-  set_text(exception, "stage", stage);
-  set_text(exception, "element", element);
+  set_text(exception, "stage", at.stage);
+  set_text(exception, "element", at.element);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
   Py_DECREF(exception);
 }
 
-void set_python_error(const ElementError& error) {
-  set_python_error(error.to_status(), error.cause, error.stage, error.element);
+void set_python_error(const Status& status, const std::exception_ptr& cause) {
+  ElementError error;
+  error.status = status;
+  error.cause = cause;
+  set_python_error(error);
 }
 
 }  // namespace penstock::python

@@ -25,21 +25,18 @@ class PythonError final : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }
   PyObject* exception() const { return exception_.get(); }
   const char* executor() const { return executor_; }
-  Status status() const {
-    return absl::InvalidArgumentError("the function raised " + text_);
-  }
+  Status status() const;
 
  private:
   PyRef exception_;
   std::string text_;
   const char* executor_ = "thread";
+  bool ends_program_ = false;
 };
 
 /// Sets the Python error that `error` means: the user's own exception with a
 /// note that names stage, element and executor, or one of penstock's.
 void set_python_error(const ElementError& error);
-void set_python_error(const Status& status, const std::exception_ptr& cause,
-                      const std::string& stage = "",
-                      const std::string& element = "");
+void set_python_error(const Status& status, const std::exception_ptr& cause);
 
 }  // namespace penstock::python

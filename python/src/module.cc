@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "compiled_function.h"
 #include "convert.h"
+#include "penstock/element_failure.h"
 
 namespace nb = nanobind;
 using namespace penstock::python;
@@ -27,6 +28,8 @@ NB_MODULE(_penstock, m) {
       [](const std::exception_ptr& p, void*) {
         try {
           std::rethrow_exception(p);
+        } catch (const penstock::ElementFailure& e) {
+          set_python_error(e.error());
         } catch (const penstock::Error& e) {
           set_python_error(e.status(), e.cause());
         } catch (const PythonError& e) {

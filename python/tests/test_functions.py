@@ -110,6 +110,76 @@ def test_an_error_in_a_batch_is_the_first_one():
     assert list(it) == []
 
 
+def inverse(x):
+    return 1 // (int(x) % 4 - 2)
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_an_exception_by_index_or_while_saving_gets_the_note(executor, tmp_path):
+    ds = ps.Dataset.range(6).map(inverse, executor=executor)
+    note = f"penstock: in map#1, element 2, executor {executor}"
+    for run in (lambda: ds[2], lambda: ds.save(tmp_path / "saved")):
+        with pytest.raises(ZeroDivisionError) as caught:
+            run()
+        assert caught.value.__notes__ == [note]
+    both = ps.Dataset.zip(ps.Dataset.range(6), ds)
+    with pytest.raises(ZeroDivisionError) as caught:
+        both[2]
+    assert caught.value.__notes__ == [note.replace("map", "zip#2[1].map")]
+
+
+def test_one_exception_object_has_the_note_of_the_element_it_is_raised_for():
+    error = ValueError("always the same")
+
+    def fails(x):
+        raise error
+
+    it = iter(thread(ps.Dataset.range(3), fails))
+    for i in range(3):
+        with pytest.raises(ValueError, match="always the same"):
+            next(it)
+        assert error.__notes__ == [f"penstock: in map#1, element {i}, executor thread"]
+
+
+def test_an_exception_through_two_pipelines_keeps_both_notes():
+    inner = thread(ps.Dataset.range(4), inverse, name="inner")
+    outer = thread(ps.Dataset.range(1), lambda x: inner.to_list(), name="outer")
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(outer)
+    first, second = caught.value.__notes__
+    assert "map#1:inner, element 2" in first and "map#1:outer, element 0" in second
+
+
+def test_the_note_of_a_batch_counts_its_errors():
+    def fails(x):
+        if x > 4:
+            raise ValueError("large")
+        return x
+
+    it = iter(thread(ps.Dataset.range(8), fails).batch(4))
+    next(it)
+    with pytest.raises(ValueError, match="large") as caught:
+        next(it)
+    (note,) = caught.value.__notes__
+    assert "element 5," in note and note.endswith("(and 2 more errors in this batch)")
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("method", ["map", "filter"])
+def test_no_policy_skips_what_ends_the_program(kind, method):
+    def fails(x):
+        if x == 2:
+            raise kind("stop")
+        return True
+
+    ds = ps.Dataset.range(4)
+    for policy in ("skip", ps.Replace(1)):
+        with pytest.raises(kind, match="stop"):
+            list(getattr(ds, method)(fails, executor="thread", on_error=policy))
+    with pytest.raises(kind, match="stop"):
+        list(getattr(ds, method)(fails, executor="thread").ignore_errors())
+
+
 def test_policies_of_a_stage():
     ds = ps.Dataset.range(5)
 

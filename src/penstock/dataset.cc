@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "penstock/build_dataset.h"
+#include "penstock/element_failure.h"
 #include "penstock/ops/batch/batch.h"
 #include "penstock/ops/bucket_by_sequence_length/bucket_by_sequence_length.h"
 #include "penstock/ops/choose_from_datasets/choose_from_datasets.h"
@@ -96,7 +97,7 @@ std::optional<Element> Iterator::next() {
     case IteratorCore::Next::kInterrupted:
     case IteratorCore::Next::kError: break;
   }
-  throw Error(error->to_status(), error->cause);
+  throw ElementFailure(std::move(error));
 }
 
 StatusOr<std::optional<Element>> Iterator::try_next() {
@@ -525,8 +526,8 @@ Element Dataset::at(std::int64_t i) const {
       blocks);
   if (!status.ok()) throw Error(status);
   const Block& block = blocks.front();
-  if (const ElementError* error = block.error_at(0)) {
-    throw Error(error->to_status(), error->cause);
+  if (ErrorRef error = block.error_ref(0)) {
+    throw ElementFailure(std::move(error));
   }
   return block.element(0);
 }

@@ -4,7 +4,7 @@
 // in which they happened to be found. State: how many elements and errors have
 // gone through. The same sequencer serves the skip policies of other stages,
 // for their own errors only. An error with which a stage ended is never
-// skipped: what should have followed it is missing.
+// skipped: what should have followed it is missing. Nor is a cancellation.
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 
 #include <algorithm>
@@ -119,6 +119,7 @@ class IgnoreErrors final : public Operator {
 
 bool ErrorsOf::match(const ElementError& error, const StageInfo& at) const {
   if (error.ends_stage || error.restore_failed) return false;
+  if (absl::IsCancelled(error.status)) return false;
   if (!labels_) return true;
   if (labels_->empty()) return error.stage == at.to_string();
   return std::any_of(labels_->begin(), labels_->end(),
