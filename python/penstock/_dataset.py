@@ -8,6 +8,7 @@ transformations in `_transforms`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock import _arguments as check
@@ -299,11 +300,14 @@ class Dataset(Sources, FileSources, Transforms):
         self._recipe = recipe
         self._functions = {}
         inherited: tuple[Any, ...] = ()
-        for parent in parents:
-            self._functions.update(parent._functions)
+        for i, parent in enumerate(parents):
+            branch = f"{native.stage}[{i}]." if len(parents) > 1 else ""
+            for key, fn in parent._functions.items():
+                inner = replace(fn, stage=branch + fn.stage) if branch else fn
+                self._functions.setdefault(key, inner)
             inherited += parent._options
         for fn in functions:
-            fn.stage = native.stage
+            fn.stage = native.called_stage
             self._functions[id(fn.handle)] = fn
         self._options = inherited + ((options,) if options is not None else ())
         return self

@@ -186,8 +186,8 @@ def _pair(plan: Plan, number: int, dataset: Dataset) -> None:
         return
     stage.dataset = dataset
     inputs = inputs_of(dataset)
-    inherited = {id(f) for d in inputs for f in d._functions.values()}
-    functions = [f for f in dataset._functions.values() if id(f) not in inherited]
+    inherited = {key for d in inputs for key in d._functions}
+    functions = [f for key, f in dataset._functions.items() if key not in inherited]
     if functions:
         stage.lowered = functions[0]
     stage.fn = next((a for a in recipe.args if callable(a)), None)

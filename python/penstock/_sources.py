@@ -436,7 +436,7 @@ class Sources:
             op,
             list(inputs),
             choice,
-            parents=(*inputs, chooser),
+            parents=(chooser, *inputs),  # as the engine numbers them
             stop_on_empty_dataset=stop_on_empty_dataset,
             name=name,
         )

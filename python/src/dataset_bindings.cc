@@ -387,6 +387,12 @@ void bind_running(nb::class_<Dataset>& c) {
   c.def_prop_ro("stage", [](const Dataset& d) {
     return d.node()->stage().to_string();
   });
+  // That of the call: a policy of the chain adds a stage behind it.
+  c.def_prop_ro("called_stage", [](const Dataset& d) {
+    const Node* node = d.node().get();
+    while (node->op->op() == "on_error") node = node->inputs[0].get();
+    return node->stage().to_string();
+  });
   c.def_prop_ro("indexed", [](const Dataset& d) { return d.node()->indexed; });
   c.def("explain_graph",
         [](const Dataset& d) { return explain_graph(*d.node()); });

@@ -32,6 +32,44 @@ def test_names_show_in_stages():
     assert "map#1:same" in repr(ds) and "range#0:numbers" in ds.explain()
 
 
+def test_names_of_reductions_and_options():
+    ds = ps.Dataset.range(4).with_options(ps.Options(seed=1), name="fixed")
+    assert "with_options#1:fixed" in repr(ds)
+    assert int(ds.reduce(0, lambda s, x: s + x, name="total")) == 6
+    with pytest.raises(ps.InvalidArgumentError, match="^reduce:total: element 0: "):
+        ds.reduce(0, lambda s, x: object(), name="total")
+    assert pickle.loads(pickle.dumps(ds)) == ds
+
+
+def test_functions_in_branches_have_the_label_of_their_branch():
+    def fn(*x):
+        return str(x)
+
+    def text(ds):
+        return ds.map(fn, executor="thread")
+
+    numbers = ps.Dataset.range(3)
+    ds = ps.Dataset.zip(text(numbers), text(numbers.batch(1)))
+    ds = text(ds.concatenate(text(numbers)))
+    labels = [
+        "concatenate#4[0].zip#3[0].map#1", "concatenate#4[0].zip#3[1].map#2",
+        "concatenate#4[1].map#1", "map#5",
+    ]  # fmt: skip
+    explained = ds.explain().partition("functions:\n")[2]
+    assert [line.split(":")[0].strip() for line in explained.splitlines()] == labels
+    with iter(ds) as it:
+        next(it)
+        stats = it.stats()
+    assert [p.stage for p in stats.python] == labels
+    assert set(labels) <= {stage["stage"] for stage in stats.stages}
+    chosen = ps.Dataset.choose_from_datasets(
+        [text(numbers)], ps.Dataset.from_tensor_slices([0])
+    )
+    assert f"{chosen._native.stage}[1].map#1: " in chosen.explain()
+    skipping = numbers.with_options(ps.Options(on_error="skip"))
+    assert "\n  map#2: " in text(skipping).explain()
+
+
 def test_repr_shows_graph_and_spec():
     text = repr(ps.Dataset.range(4).batch(2))
     assert "range#0" in text and "batch#1" in text
