@@ -7,6 +7,8 @@
 // batch's, with the row's number behind it.
 #include "penstock/ops/unbatch/unbatch.h"
 
+#include "penstock/memory/ragged.h"
+
 namespace penstock::ops {
 namespace {
 
@@ -47,6 +49,26 @@ const Structure* row_structure(const Structure* s) {
 Status rank_zero(std::size_t leaf) {
   return invalid_argument("leaf ", leaf,
                           " is a scalar: it has no first dimension");
+}
+
+/// Of a row, where some leaves are ragged. The values of one keep their inner
+/// shape, and lose the splits of the outermost level.
+std::vector<LeafSpec> ragged_row_leaves(const Spec& spec) {
+  std::vector<LeafSpec> out;
+  for (const RaggedComponent& c : ragged_components(spec.structure())) {
+    LeafSpec values = spec.leaves()[c.first_leaf];
+    if (values.shape.has_rank() && values.shape.rank() > 0) {
+      values.shape = values.shape.without_first();
+      if (c.ragged_rank > 0) {
+        values.shape = values.shape.prepended(kUnknownDim);
+      }
+    }
+    out.push_back(std::move(values));
+    for (int level = 1; level < c.ragged_rank; ++level) {
+      out.push_back({DType::kInt64, PartialShape(Shape{kUnknownDim})});
+    }
+  }
+  return out;
 }
 
 Status differ(std::int64_t a, std::size_t leaf, std::int64_t b) {
@@ -284,8 +306,7 @@ StatusOr<Spec> row_spec(const Spec& spec, std::optional<std::int64_t>& rows) {
   }
   const Structure* structure = row_structure(spec.structure());
   if (spec.structure()->has_ragged()) {
-    // How values and splits of a row are shaped is found from the data.
-    return Spec(structure, std::vector<LeafSpec>(structure->num_leaves()));
+    return Spec(structure, ragged_row_leaves(spec));
   }
   Spec out = spec;
   for (std::size_t i = 0; i < out.leaves().size(); ++i) {
