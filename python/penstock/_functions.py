@@ -281,11 +281,17 @@ def _process(
 
 def _thread(fn: Any, kind: str, signature: Any, reason: str) -> Lowered:
     identity = function_identity(fn)
-    handle: Any
     if kind == "dataset":
-        handle = _penstock.python_dataset_function(fn, signature, identity)
-    else:
-        handle = _penstock.python_function(fn, kind, signature, identity)
+        return dataset_function(fn, identity, signature, reason)
+    handle = _penstock.python_function(fn, kind, signature, identity)
+    return Lowered(handle, reason, function_name(fn))
+
+
+def dataset_function(
+    fn: Any, identity: str, signature: Any = None, reason: str = ""
+) -> Lowered:
+    """A function that makes datasets, called in threads."""
+    handle = _penstock.python_dataset_function(fn, signature, identity)
     return Lowered(handle, reason, function_name(fn))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from penstock import _arguments as check
 from penstock import _penstock
@@ -48,6 +51,33 @@ def check_datasets(op: str, datasets: Any) -> tuple[Dataset, ...]:
                 f"{op}: datasets must be Dataset objects, got {type(item).__name__}"
             )
     return items
+
+
+_CHEAP_ITEMS = 10_000
+_CHEAP_BYTES = 1 << 20
+
+
+def _indexable_identity(obj: Any) -> str:
+    """Tells indexables apart, the same in every process.
+
+    By content where that is small and cannot change by being read; of other
+    objects only the type counts, because they may hold caches and open files.
+    """
+    kind = type(obj)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    content = b""
+    if kind is np.ndarray:
+        if obj.dtype != object and obj.nbytes <= _CHEAP_BYTES:
+            content = f"{obj.dtype}{obj.shape}".encode() + obj.tobytes()
+    elif kind is range or (len(obj) <= _CHEAP_ITEMS and _is_plain(obj)):
+        content = repr(obj).encode(errors="surrogatepass")
+    return f"{name}:{hashlib.sha256(content).hexdigest()[:16]}" if content else name
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    if type(value) in (list, tuple):
+        return depth < 4 and all(_is_plain(v, depth + 1) for v in value)
+    return type(value) in (bool, int, float, complex, str, bytes, type(None))
 
 
 class Sources:
@@ -181,7 +211,7 @@ class Sources:
             obj,
             len(obj),
             check_signature("from_indexable", output_signature),
-            f"{type(obj).__module__}.{type(obj).__qualname__}",
+            _indexable_identity(obj),
             check.stage_name("from_indexable", name),
         )
         return _source(

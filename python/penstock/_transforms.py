@@ -10,6 +10,7 @@ from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import (
     Lowered,
     check_callable,
+    dataset_function,
     function_identity,
     lower,
     lower_scan,
@@ -313,7 +314,15 @@ class Transforms:
         check_callable(op, "reduce_fn", reduce_fn)
         spec = self._native.element_spec
         key = lower(key_fn, "number", op, "auto", spec)
-        reduce = lower(reduce_fn, "dataset", op, "thread")
+        # The engine knows no identity of window_size_func.
+        reduce = dataset_function(
+            reduce_fn,
+            function_identity(
+                reduce_fn
+                if window_size_func is None
+                else (reduce_fn, window_size_func)
+            ),
+        )
         native = self._native.group_by_window(
             key.handle,
             reduce.handle,

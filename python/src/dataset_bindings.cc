@@ -116,6 +116,12 @@ Options options(nb::dict values) {
   return o;
 }
 
+/// The shards of a graph, which its fingerprint leaves out, in order.
+void add_shards(const Node& node, std::vector<Text>& out) {
+  for (const NodeRef& input : node.inputs) add_shards(*input, out);
+  if (node.op->op() == "shard") out.push_back(node.op->describe());
+}
+
 MapOptions map_options(I64 calls, std::optional<bool> deterministic,
                        nb::handle on_error, Text name) {
   return {.num_parallel_calls = calls,
@@ -401,6 +407,11 @@ void bind_running(nb::class_<Dataset>& c) {
     return d.explain();
   });
   c.def("fingerprint", [](const Dataset& d) { return d.fingerprint(); });
+  c.def("shards", [](const Dataset& d) {
+    std::vector<Text> out;
+    add_shards(*d.node(), out);
+    return out;
+  });
   c.def("at", [](const Dataset& d, I64 i) {
     Element found;
     {

@@ -165,6 +165,65 @@ def test_datasets_pickle_and_compare_by_graph():
     assert len(pickle.loads(pickle.dumps(long))) == 2
 
 
+def test_shards_differ_and_their_states_move():
+    ds = ps.Dataset.range(10)
+    first, second = ds.shard(2, 0), ds.shard(2, 1)
+    assert first != second and first == ds.shard(2, 0)
+    assert hash(first) == hash(ds.shard(2, 0))
+    zipped = ps.Dataset.zip(first, second)
+    assert zipped != ps.Dataset.zip(second, first)
+    assert zipped.fingerprint == ps.Dataset.zip(second, first).fingerprint
+
+
+def test_indexables_of_other_content_differ():
+    def of(obj):
+        return ps.Dataset.from_indexable(obj)
+
+    assert of([1, 2]) != of([1, 3]) and of([1, 2]) == of([1, 2])
+    assert of([(b"a", 1)]) != of([(b"b", 1)])
+    assert of(range(3)) != of(range(1, 4))
+    assert of(np.arange(3)) != of(np.arange(1, 4)) and of([1]) != of([1, 2])
+
+    class Reader:
+        def __init__(self):
+            self.cache = {}
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            return self.cache.setdefault(i, i)
+
+    reader = Reader()
+    before = of(reader)
+    it = iter(before)
+    next(it)
+    # What reading changed does not refuse the state.
+    assert ints(of(reader).iterator(it.state_dict())) == [1, 2]
+
+
+def test_window_sizes_count_in_a_fingerprint():
+    def grouped(size):
+        return ps.Dataset.range(6).group_by_window(
+            lambda x: x % 2, lambda key, window: window.batch(3), window_size_func=size
+        )
+
+    assert grouped(lambda key: 2) != grouped(lambda key: 3)
+    assert grouped(lambda key: 2) == grouped(lambda key: 2)
+
+
+def test_unbatch_of_ragged_batches_knows_its_dtype():
+    rows = ps.Dataset.from_list([[1], [2, 3]])
+    ds = rows.ragged_batch(2).unbatch()
+    assert ds.element_spec == ps.TensorSpec((None,), ps.int64)
+    assert [x.tolist() for x in ds] == [[1], [2, 3]]
+    pairs = rows.enumerate().ragged_batch(2).unbatch()
+    number, values = pairs.element_spec
+    assert number == ps.TensorSpec((), ps.int64)
+    assert values == ps.TensorSpec((None,), ps.int64)
+    assert [(int(i), x.tolist()) for i, x in pairs] == [(0, [1]), (1, [2, 3])]
+
+
 def test_fingerprints_are_equal_in_another_process(run_program):
     source = """
         import penstock as ps
@@ -175,6 +234,7 @@ def test_fingerprints_are_equal_in_another_process(run_program):
             return fn
         ds = ps.Dataset.range(5).map(outer(4)).filter(lambda x: x > 1)
         print(ds.fingerprint)
+        print(ps.Dataset.from_indexable([("a", 1), ("b", 2)]).fingerprint)
     """
     a = run_program(source, PYTHONHASHSEED="1").stdout
     b = run_program(source, PYTHONHASHSEED="2").stdout

@@ -367,6 +367,9 @@ class GroupByWindow final : public Operator {
     fp.add(key_->identity());
     fp.add(reduce_->identity());
     fp.add(static_cast<std::uint64_t>(options_.window_size));
+    if (options_.window_size_func) {
+      fp.add(options_.window_size_func.target_type().name());
+    }
   }
   std::vector<Part> lower() const override {
     std::vector<Part> parts;
