@@ -376,7 +376,7 @@ def _timeline(report: Report) -> str:
     return (
         "<h2>Timeline</h2>\n<p class='note'>Drag to zoom, double-click for all; "
         "Ctrl and wheel, or + and -, and the arrow keys work too. Rows are stages: "
-        "the darker, the more calls were at work. Ticks on top are decisions.</p>\n"
+        "the stronger, the more calls were at work. Ticks on top are decisions.</p>\n"
         f'<div id="timeline"><div class="controls">{buttons}'
         '<span class="range"></span></div><canvas tabindex="0" role="img" '
         'aria-label="rate, waits, memory and stages over time"></canvas>'

@@ -265,8 +265,10 @@ class Report:
 def format_figure(value: float, unit: str) -> str:
     """A figure for people, in three significant digits.
 
-    >>> format_figure(999_900, "bytes"), format_figure(0.0042, "s")
-    ('1,000 kB', '4.2 ms')
+    >>> format_figure(999_900, "bytes")
+    '1,000 kB'
+    >>> format_figure(0.0042, "s"), format_figure(0, "s")
+    ('4.2 ms', '0 s')
     >>> format_figure(1, "calls"), format_figure(2, "calls")
     ('1 call', '2 calls')
     """
@@ -277,7 +279,7 @@ def format_figure(value: float, unit: str) -> str:
         return f"{value:.0f} bytes"
     if unit == "s":
         for limit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-            if abs(value) >= limit:
+            if abs(value) >= limit or value == 0:
                 return f"{_digits(value / limit)} {name}"
         return f"{_digits(value * 1e9)} ns"
     if value == 1 and unit in _COUNTED:

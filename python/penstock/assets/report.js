@@ -111,7 +111,25 @@
       if (until >= from && t[i] <= to) inside.push(i);
     }
     const edge = (i) => (i + 1 < t.length ? t[i + 1] : end);
+    const onPaper = (text, at) => {
+      const colour = g.fillStyle;
+      g.fillStyle = style("--paper");
+      g.fillRect(0, at, Math.min(g.measureText(text).width + 4, width), 12);
+      g.fillStyle = colour;
+      g.fillText(text, 0, at, width);
+    };
 
+    // The grid lies below: it does not strike through names.
+    g.textBaseline = "bottom";
+    const by = step(to - from);
+    for (let v = Math.ceil(from / by) * by; v <= to; v += by) {
+      const at = x(v);
+      g.fillStyle = line;
+      g.fillRect(at, top, 1, height - AXIS - top + 6);
+      g.fillStyle = soft;
+      const text = seconds(v), w = g.measureText(text).width;
+      g.fillText(text, Math.min(Math.max(at - w / 2, left), width - w), height);
+    }
     let y = top;
     for (const track of TRACKS) {
       g.fillStyle = soft;
@@ -127,7 +145,7 @@
         g.fillText(track.name, 0, y);
         g.fillText(`top ${limit}`, 0, y + 14);
       } else {
-        g.fillText(`${track.name}, top ${limit}`, 0, y);
+        onPaper(`${track.name}, top ${limit}`, y);
         y += above;
       }
       g.save();
@@ -163,7 +181,8 @@
       g.fillStyle = stage.limiting ? mark : soft;
       g.textBaseline = "middle";
       if (above) {
-        g.fillText(stage.label, 0, y + above / 2, width);
+        g.textBaseline = "top";
+        onPaper(stage.label, y + 1);
         y += above;
       } else {
         let text = stage.label;
@@ -184,17 +203,6 @@
       }
       g.globalAlpha = 1;
       y += ROW;
-    }
-    g.fillStyle = soft;
-    g.textBaseline = "bottom";
-    const by = step(to - from);
-    for (let v = Math.ceil(from / by) * by; v <= to; v += by) {
-      const at = x(v);
-      g.fillStyle = line;
-      g.fillRect(at, top, 1, height - AXIS - top + 6);
-      g.fillStyle = soft;
-      const text = seconds(v), w = g.measureText(text).width;
-      g.fillText(text, Math.min(Math.max(at - w / 2, left), width - w), height);
     }
     g.fillStyle = ink;
     g.globalAlpha = 0.5;
