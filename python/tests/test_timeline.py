@@ -302,3 +302,24 @@ def test_a_trace_ends_with_the_restart_of_its_iterator(tmp_path):
         it.load_state_dict(state)
         assert [int(x) for x in it] == first
     assert Timeline(path).rows("map#1") == 40
+
+
+def add_one(x):
+    return x + 1
+
+
+def test_processes_nested_datasets_and_a_device_are_in_one_valid_trace(tmp_path):
+    def nested(i):
+        return ps.Dataset.range(6).interleave(
+            lambda j: ps.Dataset.range(2), cycle_length=2
+        )
+
+    ds = ps.Dataset.range(4).interleave(nested, cycle_length=2)
+    ds = ds.map(add_one, executor="process", name="far").batch(8)
+    path = tmp_path / "t"
+    with ps.trace(path):
+        assert len(list(ds.prefetch_to_device(lambda batch: batch))) == 6
+    t = Timeline(path)
+    assert t.rows("map#2:far") == 48
+    assert t.of("interleave#1") and t.of("interleave#1.interleave#1")
+    assert t.rows("wait") == 6  # of the thread that copies
