@@ -7,9 +7,9 @@ import textwrap
 import time
 
 import pytest
+from penstock.cli._output import Output
 
 import penstock as ps
-from penstock.cli._output import Output
 
 SLOW = """
     import sys, time

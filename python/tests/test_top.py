@@ -11,11 +11,11 @@ import textwrap
 import time
 
 import pytest
+from penstock.cli import _top as cli_top
+from penstock.cli._output import Output
 
 import penstock as ps
 from penstock import _top
-from penstock.cli import _top as cli_top
-from penstock.cli._output import Output
 
 PROGRAM = textwrap.dedent("""
     import time
