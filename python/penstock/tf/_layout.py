@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock._errors import InvalidArgumentError
 from penstock._trace_value import Traced, TracedBytes
+from penstock.tf import _ragged_ops
 from penstock.tf._apply import (
     apply,
     axes,
@@ -20,6 +21,7 @@ from penstock.tf._apply import (
     traceable,
 )
 from penstock.tf._dtypes import int32, numpy_dtype
+from penstock.tf._ragged import RaggedTensor
 from penstock.tf._shapes import TensorShape
 from penstock.tf._values import (
     check_shape,
@@ -157,6 +159,8 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
         values = list(values)
     if not isinstance(values, (list, tuple)):
         return convert_to_tensor(values)
+    if any(isinstance(v, RaggedTensor) for v in values):
+        return _ragged_ops.concat(list(values), int(known(axis)))
     return apply("concatenate", _parts(values), axis=int(known(axis)))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock import _ops as engine_ops
 from penstock._trace_value import Traced
-from penstock.tf import _missing
+from penstock.tf import _missing, _ragged_ops
 from penstock.tf._apply import (
     apply,
     axes,
@@ -24,6 +24,7 @@ from penstock.tf._apply import (
     traceable,
 )
 from penstock.tf._dtypes import int32, int64, numpy_dtype
+from penstock.tf._ragged import RaggedTensor
 from penstock.tf._special import (
     accumulate_n as accumulate_n,
 )
@@ -317,6 +318,8 @@ def _reduction(name: str, np_name: str, what: str, keeps_dtype: bool) -> Any:
         keepdims: bool = False,
         name: str | None = None,
     ) -> Any:
+        if isinstance(input_tensor, RaggedTensor):
+            return _ragged_ops.reduced(function, input_tensor, axis, bool(keepdims))
         x = convert_to_tensor(input_tensor)
         kwargs: dict[str, Any] = {"axis": axes(axis), "keepdims": bool(keepdims)}
         if keeps_dtype:
@@ -346,6 +349,13 @@ def reduce_mean(
     >>> tf.reduce_mean([1, 2]).numpy(), tf.reduce_mean([1.0, 2.0]).numpy()
     (np.int32(1), np.float32(1.5))
     """
+    if isinstance(input_tensor, RaggedTensor):
+        ones = input_tensor.with_flat_values(
+            apply("ones_like", input_tensor.flat_values)
+        )
+        total, count = (reduce_sum(t, axis, keepdims) for t in (input_tensor, ones))
+        with np.errstate(invalid="ignore"):
+            return total / count
     x = convert_to_tensor(input_tensor)
     if x.dtype.kind not in "iu":
         return apply("mean", x, axis=axes(axis), keepdims=bool(keepdims))
@@ -534,7 +544,7 @@ def cumprod(
     return _cumulative("cumprod", x, axis, exclusive, reverse)
 
 
-class TopK(NamedTuple):
+class TopKV2(NamedTuple):
     """What `top_k` gives."""
 
     values: Any
@@ -562,7 +572,7 @@ def top_k(
         -x.astype(np.float64) if x.dtype.kind == "u" else -x, kind="stable"
     )
     places = order[..., : int(k)]
-    return TopK(
+    return TopKV2(
         wrap(np.take_along_axis(x, places, -1)),
         wrap(places.astype(numpy_dtype(index_type))),
     )

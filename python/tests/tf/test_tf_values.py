@@ -414,3 +414,29 @@ def test_specs_name_the_class_of_their_values():
     assert tf.TensorSpec([], tf.int32).value_type is tf.Tensor
     assert tf.RaggedTensorSpec([None, None]).value_type is tf.RaggedTensor
     assert tf.SparseTensorSpec([2]).value_type is tf.SparseTensor
+
+
+def test_ragged_tensors_are_reduced():
+    rows = tf.ragged.constant([[1, 2, 3], [], [4]])
+    assert tf.reduce_sum(rows).numpy() == 10
+    assert tf.reduce_sum(rows, axis=1).numpy().tolist() == [6, 0, 4]
+    assert tf.reduce_sum(rows, axis=-1).dtype == tf.int32
+    assert tf.reduce_max(rows, 1).numpy().tolist() == [3, tf.int32.min, 4]
+    assert tf.reduce_prod(rows, 1, keepdims=True).to_list() == [[6], [1], [4]]
+    mean = tf.reduce_mean(rows, 1).numpy()
+    assert mean[[0, 2]].tolist() == [2.0, 4.0]
+    assert np.isnan(mean[1])
+    deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]])
+    assert tf.reduce_sum(deep, axis=2).to_list() == [[1, 5], [], [4]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="axis"):
+        tf.reduce_sum(rows, axis=0)
+
+
+def test_ragged_tensors_are_joined():
+    rows = tf.ragged.constant([[1, 2], [], [3]])
+    assert tf.concat([rows, rows], 0).to_list() == [[1, 2], [], [3]] * 2
+    assert tf.concat([rows, rows], 1).to_list() == [[1, 2, 1, 2], [], [3, 3]]
+    dense = tf.constant([[7], [8], [9]])
+    assert tf.concat([rows, dense], axis=-1).to_list() == [[1, 2, 7], [8], [3, 9]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="rows along axis 0"):
+        tf.concat([rows, rows[:1]], 1)
