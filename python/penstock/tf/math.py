@@ -233,7 +233,8 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     x = operand(x, y)
     y = operand(y, x)
     zero = apply("equal", y, 0)
-    return apply("where", zero, apply("zeros_like", y), truediv(x, y))
+    quotient = truediv(x, y)
+    return apply("where", zero, apply("zeros_like", quotient), quotient)
 
 
 @traceable

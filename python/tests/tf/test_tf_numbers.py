@@ -166,3 +166,10 @@ def test_a_loop_is_about_as_fast_as_numpys():
         theirs = min(theirs, loop(np.int64(3), 0))
         ours = min(ours, loop(tf.constant(3, tf.int64), 0))
     assert ours < 6 * theirs, (ours, theirs)  # a 0-d array takes 30 times as long
+
+
+def test_division_by_zero_keeps_the_dtype():
+    made = tf.math.divide_no_nan(tf.constant([1.0, 3.0]), [0.0, 2.0])
+    assert made.numpy().tolist() == [0.0, 1.5]
+    assert made.dtype == tf.float32
+    assert tf.math.divide_no_nan(1.0, 0.0).dtype == tf.float32
