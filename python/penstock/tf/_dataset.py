@@ -62,12 +62,14 @@ class Dataset(Sources, Transforms):
         return _template.Template(self._penstock_value)
 
     @classmethod
-    def _of(cls, engine: Any, options: Options | None = None) -> Dataset:
+    def _of(
+        cls, engine: Any, options: Options | None = None, ragged: bool = False
+    ) -> Dataset:
         """A dataset of ours around one of the engine's."""
         self = object.__new__(Dataset)
         self._penstock_value = engine
         self._options = options or Options()
-        self._ragged = False
+        self._ragged = ragged
         self._running = None
         return self
 
@@ -270,7 +272,7 @@ class Dataset(Sources, Transforms):
         return self
 
     def __reduce__(self) -> Any:
-        return Dataset._of, (self._penstock_value,)
+        return Dataset._of, (self._penstock_value, self._options, self._ragged)
 
 
 def _arguments(element: Any) -> tuple[Any, ...]:

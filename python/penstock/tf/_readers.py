@@ -38,9 +38,6 @@ class _Reader(Dataset):
             read, cycle_length=cycle, num_parallel_calls=cycle
         )
 
-    def __reduce__(self) -> Any:
-        return Dataset._of, (self._penstock_value,)
-
 
 def _names(files: Any) -> Any:
     """The files that names and patterns stand for, as a dataset."""

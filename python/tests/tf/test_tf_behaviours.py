@@ -565,3 +565,16 @@ def test_functions_of_a_snapshot_are_followed_or_refused(tmp_path):
     assert values(ds) == values(ds) == [1, 2, 3]
     with pytest.raises(tf.errors.UnimplementedError, match="shard_func"):
         Dataset.range(3).snapshot(path, shard_func=lambda x: x % 2)
+
+
+def test_datasets_are_pickled_with_their_options(tmp_path):
+    options = tf.data.Options()
+    options.deterministic = False
+    options.threading.private_threadpool_size = 1
+    rows = Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3]]))
+    again = pickle.loads(pickle.dumps(rows.with_options(options)))
+    assert again.options() == options
+    assert [b.to_list() for b in again.batch(2)] == [[[1], [2, 3]]]
+    (tmp_path / "a").write_text("one\n")
+    lines = tf.data.TextLineDataset(str(tmp_path / "a"))
+    assert values(pickle.loads(pickle.dumps(lines))) == [b"one"]
