@@ -2,6 +2,10 @@
 // class in python/penstock/_dataset.py, which checks and explains arguments.
 #include "bindings.h"
 #include "convert.h"
+#include "penstock/build_dataset.h"
+#include "penstock/ops/prefetch/prefetch.h"
+
+#include <map>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -116,10 +120,19 @@ Options options(nb::dict values) {
   return o;
 }
 
-/// The shards of a graph, which its fingerprint leaves out, in order.
-void add_shards(const Node& node, std::vector<Text>& out) {
-  for (const NodeRef& input : node.inputs) add_shards(*input, out);
-  if (node.op->op() == "shard") out.push_back(node.op->describe());
+/// Tells the shards of a graph apart, which its fingerprint leaves out. Every
+/// node is seen once: a graph may share them.
+std::size_t shards_of(const Node& node,
+                      std::map<const Node*, std::size_t>& seen) {
+  if (const auto at = seen.find(&node); at != seen.end()) return at->second;
+  std::size_t out = node.op->op() == "shard"
+                        ? std::hash<std::string>()(node.op->describe())
+                        : 0;
+  for (const NodeRef& input : node.inputs) {
+    out = out * 31 + shards_of(*input, seen);
+  }
+  seen.emplace(&node, out);
+  return out;
 }
 
 MapOptions map_options(I64 calls, std::optional<bool> deterministic,
@@ -408,9 +421,8 @@ void bind_running(nb::class_<Dataset>& c) {
   });
   c.def("fingerprint", [](const Dataset& d) { return d.fingerprint(); });
   c.def("shards", [](const Dataset& d) {
-    std::vector<Text> out;
-    add_shards(*d.node(), out);
-    return out;
+    std::map<const Node*, std::size_t> seen;
+    return shards_of(*d.node(), seen);
   });
   c.def("at", [](const Dataset& d, I64 i) {
     Element found;
