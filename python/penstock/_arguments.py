@@ -33,19 +33,21 @@ def optional_integer(op: str, parameter: str, value: Any) -> int | None:
 
 
 def budget(op: str, parameter: str, value: Any, stop: int = 2**63) -> int | None:
-    number = optional_integer(op, parameter, value)
-    if number is not None and not 1 <= number < stop:
+    count = optional_integer(op, parameter, value)
+    if count is not None and not 1 <= count < stop:
         raise InvalidArgumentError(
             f"{op}: {parameter} must be >= 1"
-            + (f" and < {stop}" if number > 0 else "")
-            + f", got {number}"
+            + (f" and < {stop}" if count > 0 else "")
+            + f", got {count}"
         )
-    return number
+    return count
 
 
 def optional_number(op: str, parameter: str, value: Any) -> float | None:
-    if value is None:
-        return None
+    return None if value is None else number(op, parameter, value)
+
+
+def number(op: str, parameter: str, value: Any) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return float(value)
     raise ArgumentTypeError(f"{op}: {parameter} must be a number, got {value!r}")
@@ -104,7 +106,12 @@ def window(op: str, value: Any) -> int:
     """A buffer size, or GLOBAL."""
     if isinstance(value, str) and value == "global":
         return GLOBAL
-    return integer(op, "buffer_size", value)
+    size = integer(op, "buffer_size", value)
+    if size < 1 and size != GLOBAL:
+        raise InvalidArgumentError(
+            f"{op}: buffer_size must be >= 1 or ps.GLOBAL, got {size}"
+        )
+    return size
 
 
 def floats(op: str, parameter: str, values: Any) -> list[float]:

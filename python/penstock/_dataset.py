@@ -15,7 +15,7 @@ from penstock import _arguments as check
 from penstock import _penstock
 from penstock import _recipe as recipes
 from penstock._device import DeviceDataset
-from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._errors import ArgumentTypeError, Error, InvalidArgumentError
 from penstock._file_sources import FileSources
 from penstock._functions import Lowered, check_callable
 from penstock._iterator import Iterator
@@ -215,7 +215,9 @@ class Dataset(Sources, FileSources, Transforms):
             index += size
         return self._native.at(index)
 
-    def reduce(self, init: Any, fn: Callable[..., Any]) -> Any:
+    def reduce(
+        self, init: Any, fn: Callable[..., Any], name: str | None = None
+    ) -> Any:
         """``state = fn(state, element)`` over all elements; the last state.
 
         >>> import penstock as ps
@@ -223,7 +225,8 @@ class Dataset(Sources, FileSources, Transforms):
         10
         """
         check_callable("reduce", "fn", fn)
-        state = _penstock.normalize(init)
+        label = f"reduce:{name}" if check.stage_name("reduce", name) else "reduce"
+        state = _state(label, init)
         first = _penstock.spec_of(state)
         with Iterator(self) as it:
             for i, element in enumerate(it):
@@ -232,13 +235,13 @@ class Dataset(Sources, FileSources, Transforms):
                     made = fn(state, *arguments)
                 except Exception as error:
                     if hasattr(error, "add_note"):
-                        error.add_note(f"penstock: in reduce, element {i}")
+                        error.add_note(f"penstock: in {label}, element {i}")
                     raise
-                state = _penstock.normalize(made)
+                state = _state(f"{label}: element {i}", made)
                 spec = _penstock.spec_of(state)
                 if spec != first and not _same_types(first, spec):
                     raise InvalidArgumentError(
-                        f"reduce: element {i}: the state was {first!r}, "
+                        f"{label}: element {i}: the state was {first!r}, "
                         f"fn made it {spec!r}"
                     )
         return state
@@ -324,6 +327,14 @@ class Dataset(Sources, FileSources, Transforms):
 
     def __reduce__(self) -> Any:
         return recipes.load, (recipes.dump(self),)
+
+
+def _state(where: str, value: Any) -> Any:
+    """The state of a reduction, as functions get it."""
+    try:
+        return _penstock.normalize(value)
+    except Error as error:
+        raise type(error)(f"{where}: {error}") from None
 
 
 def _same_types(a: Any, b: Any) -> bool:

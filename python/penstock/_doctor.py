@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock import _arguments as check
 from penstock import _doctor_probe as probe
 from penstock import _doctor_trials as trials
 from penstock import _penstock
@@ -74,7 +75,7 @@ def doctor(
         raise ArgumentTypeError(
             f"doctor: ds must be a Dataset, got {type(ds).__name__}"
         )
-    if not seconds > 0:
+    if not check.number("doctor", "seconds", seconds) > 0:
         raise InvalidArgumentError(f"doctor: seconds must be > 0, got {seconds}")
     if consumer is not None:
         check_callable("doctor", "consumer", consumer)
@@ -89,7 +90,7 @@ def doctor(
 
 def examine(it: Iterator | DeviceIterator, seconds: float = 2.0) -> Report:
     """`Iterator.doctor`: what limits a running iterator, without stopping it."""
-    if not seconds > 0:
+    if not check.number("doctor", "seconds", seconds) > 0:
         raise InvalidArgumentError(f"doctor: seconds must be > 0, got {seconds}")
     if isinstance(it, Iterator):
         observation = Observation(plan_of(it._dataset), None)

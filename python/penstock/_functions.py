@@ -160,10 +160,12 @@ def _native(
 ) -> Lowered | str:
     """Traced to a program, now or when the first data shows its spec."""
     from penstock import _trace
-    from penstock._trace_errors import TraceRefused
+    from penstock._trace_errors import TraceRefused, WrongSignature
 
     try:
         traced = _trace.compile_native(fn, kind, input_spec, signature)
+    except WrongSignature as wrong:
+        raise InvalidArgumentError(f"{op}: {wrong.describe()}") from None
     except TraceRefused as refused:
         return refused.describe()
     name = function_name(fn)
@@ -307,8 +309,12 @@ def check_callable(op: str, parameter: str, fn: Any) -> None:
         )
 
 
-def check_arity(op: str, fn: Any, spec: Any) -> None:
-    """Whether a plain function takes as many arguments as elements have."""
+def check_arity(op: str, fn: Any, spec: Any, states: int = 0) -> None:
+    """Whether a plain function takes as many arguments as elements have.
+
+    `states` arguments come before them. A front end whose functions take a tuple
+    element as one argument says so by `packed`.
+    """
     plain = getattr(fn, "__penstock_function__", fn)
     if not isinstance(plain, types.FunctionType) or not _has_structure(spec):
         return
@@ -317,13 +323,15 @@ def check_arity(op: str, fn: Any, spec: Any) -> None:
     least = most - len(plain.__defaults__ or ())
     required = code.co_kwonlyargcount - len(plain.__kwdefaults__ or ())
     spread = isinstance(spec, tuple) and not hasattr(spec, "_fields")
-    given = len(spec) if spread else 1
+    if getattr(fn, "packed", False):
+        spread = False
+    given = states + (len(spec) if spread else 1)
     if required == 0 and least <= given and (given <= most or code.co_flags & 0x04):
         return
     takes = f"{least} to {most}" if least != most else f"{most}"
     raise ArgumentTypeError(
-        f"{op}: {function_name(plain)} takes {takes} arguments, and an element has "
-        f"{given}: {spec}"
+        f"{op}: {function_name(plain)} takes {takes} arguments, and "
+        f"{'state and element have' if states else 'an element has'} {given}: {spec}"
     )
 
 

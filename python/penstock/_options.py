@@ -111,10 +111,13 @@ class Options:
     on_error: ErrorPolicy = "raise"
     worker_timeout: float | None = None
 
+    def __post_init__(self) -> None:
+        self._native()
+
     def _native(self) -> dict[str, Any]:
         from penstock import _arguments as check
 
-        op = "with_options"
+        op = "Options"
         timeout = check.optional_number(op, "worker_timeout", self.worker_timeout)
         if timeout is not None and not timeout > 0:
             raise InvalidArgumentError(

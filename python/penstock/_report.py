@@ -12,6 +12,8 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from penstock._errors import InvalidArgumentError
+
 SCHEMA_VERSION = 1
 
 # Findings that speak of quality or memory, not of speed.
@@ -186,7 +188,18 @@ class Report:
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
         """What `to_json` wrote. Fields of later versions are left out."""
-        values = json.loads(text)
+        try:
+            return cls._from_plain(json.loads(text))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InvalidArgumentError(
+                "Report.from_json: text must be what to_json() gave: "
+                f"{type(error).__name__}: {error}"
+            ) from None
+
+    @classmethod
+    def _from_plain(cls, values: Any) -> Report:
+        if not isinstance(values, dict):
+            raise TypeError(f"it holds a {type(values).__name__}")
         known = {f.name for f in fields(cls)}
         values = {k: v for k, v in values.items() if k in known}
         values["findings"] = [

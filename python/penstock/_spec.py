@@ -156,6 +156,17 @@ class UnknownSpec:
 UNKNOWN_SPEC = UnknownSpec()
 
 
+def check_scalar_signature(op: str, spec: Any) -> None:
+    """Refuses what a predicate cannot give."""
+    check_signature(op, spec)
+    if spec is None or spec is UNKNOWN_SPEC:
+        return
+    if not isinstance(spec, TensorSpec) or spec.shape not in (None, ()):
+        raise InvalidArgumentError(
+            f"{op}: output_signature must be a scalar, as fn gives, got {spec!r}"
+        )
+
+
 def check_signature(op: str, spec: Any) -> Any:
     """`spec` if it is made of specs, tuples and dicts."""
     if spec is None or spec is UNKNOWN_SPEC:

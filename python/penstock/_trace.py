@@ -18,7 +18,7 @@ from penstock import _penstock
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
 from penstock._spec import UNKNOWN_SPEC, TensorSpec
-from penstock._trace_errors import TraceRefused, line_in, line_of
+from penstock._trace_errors import TraceRefused, WrongSignature, line_in, line_of
 from penstock._trace_inspect import inspect_function
 from penstock._trace_methods import array
 from penstock._trace_numpy import as_constant, cast, ufunc
@@ -109,7 +109,7 @@ class Inspected:
         program = self.trace(spec, kind)
         if signature is not None and not program.fits(signature):
             code = getattr(self._safe, "__code__", None)
-            raise TraceRefused(
+            raise WrongSignature(
                 f"it gives {program.output_spec}, declared is {signature}",
                 "" if code is None else line_of(code, None),
             )

@@ -19,6 +19,10 @@ class TraceRefused(BaseException):
         return f"{self.reason} ({self.where})" if self.where else self.reason
 
 
+class WrongSignature(TraceRefused):
+    """What was declared about the result does not hold, in any executor."""
+
+
 def line_of(code: CodeType, line: int | None) -> str:
     """ "train.py:12" """
     file = code.co_filename.rsplit("/", 1)[-1]

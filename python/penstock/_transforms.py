@@ -9,6 +9,7 @@ from penstock import _arguments as check
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import (
     Lowered,
+    check_arity,
     check_callable,
     dataset_function,
     function_identity,
@@ -18,7 +19,7 @@ from penstock._functions import (
 from penstock._options import AUTOTUNE, ErrorPolicy, Options, error_policy
 from penstock._recipe import Recipe
 from penstock._sources import check_datasets
-from penstock._spec import check_signature
+from penstock._spec import check_scalar_signature, check_signature
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -86,15 +87,19 @@ class Transforms:
         num_parallel_calls: int = AUTOTUNE,
         deterministic: bool | None = None,
         executor: str = "auto",
+        output_signature: Any = None,
         on_error: ErrorPolicy = None,
         name: str | None = None,
     ) -> Dataset:
         """The elements for which `fn` is true.
 
+        `output_signature` is that of `fn`, a scalar: elements stay what they are.
+
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.range(6).filter(lambda x: x % 3 == 0)]
         [0, 3]
         """
+        check_scalar_signature("filter", output_signature)
         return self._call_per_element(
             "filter",
             "predicate",
@@ -261,6 +266,7 @@ class Transforms:
         """
         check_callable("scan", "fn", fn)
         signature = check_signature("scan", output_signature)
+        check_arity("scan", fn, self._native.element_spec, states=1)
         lowered, spec = lower_scan(fn, init, self._native.element_spec, signature)
         traced = isinstance(lowered, Lowered)
         native = self._native.scan(
@@ -799,7 +805,7 @@ class Transforms:
         )
         return self._derive(native, "ignore_errors", limit, name=name)
 
-    def with_options(self, options: Options) -> Dataset:
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same elements, run as `options` say.
 
         ``on_error`` holds for every stage that has no policy of its own.
@@ -813,5 +819,9 @@ class Transforms:
             raise ArgumentTypeError(
                 f"with_options: options must be ps.Options, got {options!r}"
             )
-        native = self._native.with_options(options._native())
-        return self._derive(native, "with_options", options, options=options)
+        native = self._native.with_options(
+            options._native(), check.stage_name("with_options", name)
+        )
+        return self._derive(
+            native, "with_options", options, options=options, name=name
+        )

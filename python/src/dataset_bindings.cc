@@ -390,8 +390,9 @@ void bind_transformations(nb::class_<Dataset>& c) {
   c.def("ignore_errors", [](const Dataset& d, OptI64 limit, Text name) {
     return d.ignore_errors(limit, std::move(name));
   }, nb::arg().none(), nb::arg());
-  c.def("with_options", [](const Dataset& d, nb::dict values) {
-    return d.with_options(options(values));
+  c.def("with_options", [](const Dataset& d, nb::dict values, Text name) {
+    return detail::build_dataset(ops::make_with_options(options(values)),
+                                 {d.node()}, std::move(name));
   });
 }
 

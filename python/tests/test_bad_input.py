@@ -15,6 +15,7 @@ from penstock import _penstock
 
 R = ps.Dataset.range(3)
 T = tf.data.Dataset.range(3)
+F = ps.TensorSpec((), ps.float32)
 lock = threading.Lock()
 
 # (call, class that it must be besides, what its message says)
@@ -54,6 +55,21 @@ WRONG = [
     (lambda: R.reduce(0, lambda s, x: (s, s)), ValueError, "the state was"),
     (lambda: ps.Dataset.zip({1: R}), TypeError, "zip: a key of datasets must be a str"),
     (lambda: ps.Dataset.sample_from_datasets(R.repeat()), TypeError, "got one Dataset"),
+    (lambda: R.shuffle(-5), ValueError, r">= 1 or ps\.GLOBAL, got -5"),
+    (lambda: R.scan(0, lambda s: (s, s)), TypeError, "scan: .*takes 1 arg.* have 2"),
+    (lambda: R.enumerate().scan(0, lambda s, x: (s, s)), TypeError, "have 3"),
+    (lambda: R.reduce(object(), max), ValueError, "^reduce: a value of type object"),
+    (lambda: R.map(lambda x: x, output_signature=F), ValueError, "declared is"),
+    (lambda: R.filter(abs, output_signature=(F,)), ValueError, "must be a scalar"),
+    (lambda: R.filter(abs, output_signature=3), TypeError, "output_signature"),
+    (lambda: ps.Options(worker_timeout=-1), ValueError, "Options: worker_timeout"),
+    (lambda: ps.Options(cpu_budget=0), ValueError, "Options: cpu_budget must be >= 1"),
+    (lambda: ps.Options(on_error="no"), TypeError, "Options: on_error must be"),
+    (lambda: ps.Options(on_error=ps.Skip(rate=2)), ValueError, "Skip.rate must be in"),
+    (lambda: ps.doctor(R, seconds="5"), TypeError, "seconds must be a number, got '5'"),
+    (lambda: ps.Report.from_json("[1]"), ValueError, "from_json: .* holds a list"),
+    (lambda: ps.Report.from_json("{"), ValueError, "from_json: text must be what"),
+    (lambda: ps.Report.from_json("{}"), ValueError, "from_json: text must be what"),
     (lambda: T.batch("x"), TypeError, "batch_size must be a whole number, got 'x'"),
     (lambda: T.take(1.5), TypeError, "count must be a whole number, got 1.5"),
     (lambda: T.batch(-1), ValueError, "batch_size must be >= 1, got -1"),

@@ -21,7 +21,7 @@ def test_every_method_takes_a_name_last():
     for name, method in inspect.getmembers(ps.Dataset, callable):
         if name.startswith("_") or name in (
             "apply", "as_numpy_iterator", "cardinality", "explain", "iterator",
-            "reduce", "save", "to_list", "with_options", "prefetch_to_device",
+            "save", "to_list", "prefetch_to_device",
         ):  # fmt: skip
             continue
         assert list(inspect.signature(method).parameters)[-1] == "name", name
