@@ -215,9 +215,7 @@ class Dataset(Sources, FileSources, Transforms):
             index += size
         return self._native.at(index)
 
-    def reduce(
-        self, init: Any, fn: Callable[..., Any], name: str | None = None
-    ) -> Any:
+    def reduce(self, init: Any, fn: Callable[..., Any], name: str | None = None) -> Any:
         """``state = fn(state, element)`` over all elements; the last state.
 
         >>> import penstock as ps

@@ -228,9 +228,12 @@ def string_overhead() -> float:
         rows, n = 64, 400
         times = []
         for _ in range(3):
-            with Dataset.from_list([b"word"] * rows).repeat().batch(
-                rows
-            ).iterator() as it:
+            with (
+                Dataset.from_list([b"word"] * rows)
+                .repeat()
+                .batch(rows)
+                .iterator() as it
+            ):
                 next_of = iter(it).__next__
                 for _ in range(n // 4):
                     next_of()

@@ -135,9 +135,7 @@ class Iterator(_penstock.Iterator):
     def __init__(self, dataset: Dataset, state: Any = None) -> None:
         baseline = [fn.handle.counters() for fn in dataset._functions.values()]
         _prepare_workers(dataset)
-        super().__init__(
-            dataset._native, b"" if state is None else state_bytes(state)
-        )
+        super().__init__(dataset._native, b"" if state is None else state_bytes(state))
         self._dataset = dataset
         self._baseline = baseline
         # Set by _watch: its place among all iterators, and clocks at its start.

@@ -324,9 +324,7 @@ class Transforms:
         reduce = dataset_function(
             reduce_fn,
             function_identity(
-                reduce_fn
-                if window_size_func is None
-                else (reduce_fn, window_size_func)
+                reduce_fn if window_size_func is None else (reduce_fn, window_size_func)
             ),
         )
         native = self._native.group_by_window(
@@ -822,6 +820,4 @@ class Transforms:
         native = self._native.with_options(
             options._native(), check.stage_name("with_options", name)
         )
-        return self._derive(
-            native, "with_options", options, options=options, name=name
-        )
+        return self._derive(native, "with_options", options, options=options, name=name)

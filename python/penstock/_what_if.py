@@ -119,7 +119,9 @@ def _check_change(label: str, key: str, value: Any) -> None:
             )
         return
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ArgumentTypeError(f"what_if: {label}: {key} must be an int, got {value!r}")
+        raise ArgumentTypeError(
+            f"what_if: {label}: {key} must be an int, got {value!r}"
+        )
     least = 0 if key == "prefetch" else 1
     if value < least and (key == "batch" or value != AUTOTUNE):
         raise InvalidArgumentError(

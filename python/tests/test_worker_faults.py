@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from penstock import _penstock
 
 import penstock as ps
+from penstock import _penstock
 
 
 @pytest.fixture

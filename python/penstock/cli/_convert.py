@@ -251,9 +251,7 @@ class _Job:
         """A shard is written."""
         if self.to == "folder":
             folder, names = result.pop("images")
-            place_images(
-                self.destination, folder, names, self.overwrite, self._placed
-            )
+            place_images(self.destination, folder, names, self.overwrite, self._placed)
         self.done[result["shard"]] = result
         self._write_plan()
 

@@ -73,9 +73,7 @@ class Strategy:
         """``fn(*args, **kwargs)``."""
         return fn(*args, **(kwargs or {}))
 
-    def experimental_distribute_dataset(
-        self, dataset: Any, options: Any = None
-    ) -> Any:
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """`dataset`: the only replica gets all of it."""
         return dataset
 

@@ -144,9 +144,7 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
 
     values, places = unique(x, out_idx)
     counts = np.bincount(np.asarray(places), minlength=len(values))
-    return UniqueWithCounts(
-        values, places, wrap(counts.astype(numpy_dtype(out_idx)))
-    )
+    return UniqueWithCounts(values, places, wrap(counts.astype(numpy_dtype(out_idx))))
 
 
 @traceable

@@ -69,6 +69,7 @@ UNAVAILABLE = 14
 DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
+
 def _init(error: OpError, *args: Any, **named: Any) -> None:
     """(message), or TensorFlow's (node_def, op, message, error_code=None)."""
     if named or (len(args) > 2 and args[0] is None and args[1] is None):

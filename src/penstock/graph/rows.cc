@@ -5,7 +5,8 @@
 namespace penstock {
 namespace {
 
-// Beyond this a row is shared instead of copied.
+// From this on a row is shared instead of copied, as one that was written into
+// the memory of its batch.
 constexpr std::int64_t kMaxCopiedRow = 16 * 1024;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -43,7 +44,7 @@ StatusOr<Column> join_column(std::span<const Rows> parts, std::size_t leaf,
     return Column(std::move(joined));
   }
   if (packed && !strings && dtype != DType::kObject &&
-      width <= kMaxCopiedRow) {
+      width < kMaxCopiedRow) {
     PS_ASSIGN_OR_RETURN(Tensor joined,
                         Tensor::allocate(dtype, shape.prepended(total)));
     std::byte* to = joined.mutable_data();
