@@ -66,7 +66,8 @@ def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
     if isinstance(value, (*_CONSTANTS, type, types.ModuleType, np.dtype, np.ufunc)):
         return ""
     kind = type(value)
-    if kind.__module__.partition(".")[0] == "penstock" or kind.__module__ in _IMMUTABLE:
+    module = _module_of(kind)
+    if module.partition(".")[0] == "penstock" or module in _IMMUTABLE:
         return ""
     if isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
         owner = getattr(value, "__self__", None)
@@ -142,12 +143,18 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_python_class(kind: type) -> bool:
-    if not kind.__flags__ & _HEAP_TYPE or _is_library(kind.__module__):
+    if not kind.__flags__ & _HEAP_TYPE or _is_library(_module_of(kind)):
         return False
     return not any(
         isinstance(v, (types.MethodDescriptorType, types.WrapperDescriptorType))
         for v in vars(kind).values()
     )
+
+
+def _module_of(kind: type) -> str:
+    # With a slot of that name, as some compiled classes have on 3.10, it is none.
+    module = kind.__module__
+    return module if isinstance(module, str) else "builtins"
 
 
 def _is_library(module: str) -> bool:
@@ -213,7 +220,7 @@ def _check_function(
                 if not why and (
                     not use.of_module
                     or isinstance(used, types.FunctionType)
-                    and not _is_library(used.__module__)
+                    and not _is_library(used.__module__ or "")
                 ):
                     why = _check(used, called, seen, depth + 1)
                 if why:

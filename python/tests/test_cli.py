@@ -637,7 +637,10 @@ def test_convert_leaves_nothing_behind_when_interrupted(tmp_path, jobs):
     source.write_text("".join(f'{{"i": {i}}}\n' for i in range(400_000)))
     run = [sys.executable, "-m", "penstock", "convert", source, tmp_path / "o.tfrecord"]
     process = subprocess.Popen(
-        [*run, "--shards", "2", "--jobs", str(jobs)], stderr=subprocess.PIPE
+        [*run, "--shards", "2", "--jobs", str(jobs)],
+        stderr=subprocess.PIPE,
+        # Whoever runs the tests may have it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".o.tfrecord-*.tmp")):
