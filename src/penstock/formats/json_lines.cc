@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "absl/strings/str_split.h"
@@ -13,6 +14,9 @@ namespace {
 using simdjson::ondemand::json_type;
 using simdjson::ondemand::object;
 using simdjson::ondemand::value;
+
+// A stream is at least this long: lines come in blocks of 256 KiB at most.
+constexpr std::size_t kStreamBytes = 256 * 1024;
 
 struct JsonColumn {
   std::vector<std::int64_t> ints;
@@ -46,6 +50,12 @@ struct JsonColumn {
   void add_string(std::string_view s) {
     text.append(s);
     ends.push_back(static_cast<std::int64_t>(text.size()));
+  }
+  /// Keeps the first `rows` rows.
+  void cut(const JsonField& field, std::size_t rows) {
+    if (field.list) splits.resize(rows + 1);
+    resize(field.dtype,
+           field.list ? splits.back() : static_cast<std::int64_t>(rows));
   }
 };
 
@@ -172,6 +182,60 @@ std::vector<std::size_t> bytes_behind(
   return behind;
 }
 
+/// Adds records that lie behind each other, read as one stream: the tokens of
+/// all are found at once. Gives how many were added, from the first on. It
+/// stops at the first that is not an object and nothing else, or has not what
+/// is asked for: what is wrong with a record is said by reading it alone.
+std::size_t add_together(std::span<const std::string_view> records,
+                         const std::vector<JsonField>& fields,
+                         const std::vector<std::vector<std::string>>& paths,
+                         simdjson::ondemand::parser& parser,
+                         std::vector<JsonColumn>& columns) {
+  if (records.empty()) return 0;
+  const char* const begin = records.front().data();
+  const auto size = static_cast<std::size_t>(
+      records.back().data() + records.back().size() - begin);
+  // Another capacity would mean other memory.
+  const std::size_t capacity = std::bit_ceil(std::max(size, kStreamBytes));
+  parser.threaded = false;
+  simdjson::ondemand::document_stream stream;
+  if (parser.iterate_many(begin, size, capacity).get(stream) !=
+      simdjson::SUCCESS) {
+    return 0;
+  }
+  const auto is_at = [&](std::size_t row, std::size_t at) {
+    return row < records.size() && records[row].data() == begin + at &&
+           records[row].starts_with('{') && records[row].ends_with('}');
+  };
+  const auto add = [&](simdjson::ondemand::document_reference document) {
+    object root;
+    if (document.get_object().get(root) != simdjson::SUCCESS) return false;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      JsonColumn& c = columns[f];
+      if (!add_field(root, fields[f], paths[f], c).ok()) return false;
+      if (fields[f].list) c.splits.push_back(c.size(fields[f].dtype));
+    }
+    return true;
+  };
+  std::size_t row = 0;
+  std::size_t added = 0;  // those behind which the next one begins
+  auto it = stream.begin();
+  for (; it != stream.end(); ++it, ++row) {
+    simdjson::ondemand::document_reference document;
+    if ((*it).get(document) != simdjson::SUCCESS ||
+        !is_at(row, it.current_index())) {
+      break;
+    }
+    added = row;
+    if (!add(document)) break;
+  }
+  if (row == records.size() && !(it != stream.end())) added = row;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    columns[f].cut(fields[f], added);
+  }
+  return added;
+}
+
 StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
   const std::int64_t n = from.size(dtype);
   const auto rows = static_cast<std::size_t>(n);
@@ -261,7 +325,17 @@ Status JsonParser::parse(
   const std::vector<std::size_t> behind = bytes_behind(records);
   std::string padded;
   std::size_t skipped = 0;
-  for (std::size_t row = 0; row < records.size(); ++row) {
+  std::size_t row = 0;
+  if (skip.empty()) {
+    std::size_t together = 0;
+    while (together < records.size() &&
+           behind[together] >= simdjson::SIMDJSON_PADDING) {
+      ++together;
+    }
+    row = add_together(records.first(together), fields_, paths_, parser,
+                       columns);
+  }
+  for (; row < records.size(); ++row) {
     const bool left_out = skipped < skip.size() &&
                           skip[skipped] == static_cast<std::int64_t>(row);
     if (left_out) ++skipped;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "penstock/base/random.h"
 #include "penstock/formats/csv.h"
 #include "penstock/formats/json_lines.h"
 #include "penstock/formats/lines.h"
@@ -210,6 +211,78 @@ TEST(Json, ALineDoesNotReadIntoTheNext) {
     EXPECT_EQ(out[1].values.str(1), "");
     EXPECT_EQ(out[1].values.str(6),
               "\xc3\xa9 long enough to be followed by much");
+  }
+}
+
+// Lines of a block are read as one stream; each must give what it gives alone.
+TEST(Json, LinesTogetherGiveWhatEachGivesAlone) {
+  const auto parser =
+      JsonParser::make({{"i", DType::kInt64},
+                        {"s", DType::kString},
+                        {"l", DType::kInt64, /*list=*/true}})
+          .value();
+  const std::vector<std::string> kinds = {
+      R"({"i": 1, "s": "one", "l": [1, 2, 3]})",
+      R"({"l": [], "s": "a \"quoted\" \u00e9", "i": -7, "more": {"x": [1]}})",
+      R"(  {"i": 12345678901, "s": "spaces around"}  )",
+      R"({"i": 1, "s": "cut)",
+      R"({"i": 1)",
+      R"("s": "two", "l": [4]})",
+      R"({"i": "text", "s": "x"})",
+      R"({"i": 3} {"s": "two on a line"})",
+      R"({"i": 3, "s": "behind"} trailing)",
+      R"([1, 2])",
+      R"({"i": 5, "s": "l", "l": [1, "x"]})",
+      R"({"s": "no i"})",
+      "",
+      "}",
+      "\"",
+      R"({"i": 9, "s": "\ud83d\ude00"})",
+  };
+  RandomStream random(7);
+  for (int round = 0; round < 3'000; ++round) {
+    std::string text;
+    std::vector<std::pair<std::size_t, std::size_t>> at;
+    const std::size_t lines = 1 + random.below(12);
+    const bool mostly_right = round % 2 == 0;
+    for (std::size_t i = 0; i < lines; ++i) {
+      const std::string& line =
+          kinds[mostly_right && random.below(8) > 0 ? random.below(3)
+                                                     : random.below(kinds.size())];
+      at.emplace_back(text.size(), line.size());
+      text += line + (random.below(4) == 0 ? "\r\n" : "\n");
+    }
+    std::vector<std::string_view> records;
+    for (const auto& [begin, size] : at) {
+      records.push_back(std::string_view(text).substr(begin, size));
+    }
+    std::vector<JsonParser::Values> all;
+    std::vector<std::pair<std::int64_t, Status>> failed;
+    ASSERT_TRUE(parser->parse(records, {}, all, failed).ok());
+    std::size_t next_failed = 0;
+    for (std::size_t i = 0; i < lines; ++i) {
+      std::vector<JsonParser::Values> one;
+      std::vector<std::pair<std::int64_t, Status>> wrong;
+      const std::string alone(records[i]);
+      const std::string_view view = alone;
+      ASSERT_TRUE(parser->parse({&view, 1}, {}, one, wrong).ok());
+      const bool fails = next_failed < failed.size() &&
+                         failed[next_failed].first == static_cast<std::int64_t>(i);
+      ASSERT_EQ(fails, !wrong.empty()) << round << " line " << i << ": " << alone;
+      if (fails) {
+        ASSERT_EQ(failed[next_failed++].second, wrong[0].second) << alone;
+        continue;
+      }
+      const auto row = static_cast<std::int64_t>(i);
+      ASSERT_EQ(all[0].values.as<std::int64_t>()[i],
+                one[0].values.as<std::int64_t>()[0]);
+      ASSERT_EQ(all[1].values.str(row), one[1].values.str(0));
+      const auto list = all[2].values.as<std::int64_t>().subspan(
+          static_cast<std::size_t>(all[2].splits[i]),
+          static_cast<std::size_t>(all[2].splits[i + 1] - all[2].splits[i]));
+      const auto own = one[2].values.as<std::int64_t>();
+      ASSERT_TRUE(std::equal(list.begin(), list.end(), own.begin(), own.end()));
+    }
   }
 }
 
