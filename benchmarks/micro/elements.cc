@@ -91,6 +91,11 @@ PENSTOCK_BENCH(3, map_chain) {
   const auto t = interleave(table.quick() ? 3 : 15, runs);
   std::vector<double> cost;
   for (const Samples& s : t) cost.push_back(s.best() / static_cast<double>(n));
+  for (const std::size_t i : {0u, 5u, 10u}) {
+    table.reference("  CPU per element of " +
+                        std::to_string(static_cast<int>(lengths[i])) + " maps",
+                    cost[i], "ns");
+  }
   const auto half = [](const std::vector<double>& v, bool upper) {
     const auto middle = v.begin() + 5;  // 25 maps
     return upper ? std::vector<double>(middle, v.end())

@@ -13,6 +13,9 @@ namespace {
 // Work per block: long enough that a hand-over (under 1 us) does not count,
 // short enough that workers share the tail of a stream evenly.
 constexpr double kTargetNs = 50'000;
+// Handling a block costs each stage nearly a microsecond, so a long chain takes
+// longer blocks: else its cost would grow with the square of its length.
+constexpr double kTargetNsPerLink = 10'000;
 constexpr double kTargetBytes = 256 * 1024;
 // For stages that ask for longer blocks.
 constexpr double kMaxByteScale = 16;
@@ -675,7 +678,10 @@ void SegmentPipe::learn(const Work& work) {
   ns_per_row_ += weight * (ns - ns_per_row_);
   bytes_per_row_ += weight * (bytes - bytes_per_row_);
   const double scale = std::max(1.0, work.block_ns / kTargetNs);
-  double target = scale * kTargetNs / std::max(ns_per_row_, 0.01);
+  const double target_ns =
+      std::max(scale * kTargetNs,
+               kTargetNsPerLink * static_cast<double>(links.size()));
+  double target = target_ns / std::max(ns_per_row_, 0.01);
   target = std::min(target, std::min(scale, kMaxByteScale) * kTargetBytes /
                                 std::max(bytes_per_row_, 1.0));
   const double grown = 2.0 * rows;
