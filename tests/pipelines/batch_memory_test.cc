@@ -86,6 +86,21 @@ TEST(BatchMemory, PicturesBesideLabelsAreWrittenInPlace) {
   EXPECT_GE(in_place, kBatch * (kBatches - 2));
 }
 
+TEST(BatchMemory, ABatchThatCannotBeAllocatedAtOnceIsMadeOfWhatComes) {
+  // Its bytes are beyond 64 bits.
+  const Dataset ds =
+      Dataset::range(20)
+          .map([](std::int64_t x) { return Places().write(x); },
+               {.output_signature = Spec::tensor(DType::kFloat32, kImage)})
+          .batch(std::int64_t{1} << 50);
+  Iterator it = ds.iterator();
+  const auto batch = it.next();
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ((*batch)[0].shape()[0], 20);
+  expect_values((*batch)[0], 0);
+  EXPECT_FALSE(it.next().has_value());
+}
+
 TEST(BatchMemory, ADifferentShapeAmongThemIsAnErrorAndTheRestIsRight) {
   const Dataset ds =
       Dataset::range(kBatch * kBatches)
