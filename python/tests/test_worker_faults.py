@@ -22,17 +22,22 @@ def squares(n):
     return ps.Dataset.range(n).map(square, executor="process")
 
 
-def outcomes(ds, state=None):
-    """Every element: its value, or the error in its place."""
+def take(it, n):
+    """Up to n elements: their values, or the errors in their places."""
     found = []
+    while len(found) < n:
+        try:
+            found.append(next(it))
+        except StopIteration:
+            break
+        except ps.Error as error:
+            found.append(error)
+    return found
+
+
+def outcomes(ds, state=None):
     with ds.iterator(state=state) as it:
-        while True:
-            try:
-                found.append(next(it))
-            except StopIteration:
-                return found
-            except ps.Error as error:
-                found.append(error)
+        return take(it, 1_000_000)
 
 
 def check(found, n):
@@ -76,7 +81,7 @@ def test_a_state_saved_among_faults_continues_without_them(faults):
     n = 200
     ds = squares(n)
     with ds.iterator() as it:
-        first = [next(it) for _ in range(n // 2)]
+        first = take(it, n // 2)
         state = it.state_dict()
     _penstock.end_worker_faults()
     check(first + outcomes(ds, state), n)
