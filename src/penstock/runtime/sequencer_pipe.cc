@@ -192,6 +192,8 @@ class PipeSnapshot final : public SnapshotWriter {
   Ref<const Snapshot> finish() {
     snapshot_->own = std::move(own).take();
     snapshot_->opening.set(pipe_.last_opening_);
+    snapshot_->openings.assign(pipe_.restored_openings_.begin(),
+                               pipe_.restored_openings_.end());
     if (pipe_.unordered_) {
       pipe_.append_delivery(0, 0);  // what follows hangs on it
       snapshot_->delivery.set(pipe_.last_delivery_);
@@ -250,11 +252,10 @@ Status SequencerPipe::start(const SequencerContext& context,
     snapshot_ = mark.snapshot;
     return absl::OkStatus();
   }
-  for (const Input& input : inputs_) {
-    if (first_.snapshot || !(input.tail.snapshot || unordered_)) continue;
-    snapshot_ = take_snapshot();
-    first_ = Mark{snapshot_, 0};
-  }
+  // Also where the inputs start from scratch: what is opened may keep no order,
+  // and its beginnings hang on the snapshot.
+  snapshot_ = take_snapshot();
+  first_ = Mark{snapshot_, 0};
   return absl::OkStatus();
 }
 
@@ -425,11 +426,10 @@ void SequencerPipe::run(Work& work) {
   std::int64_t bytes = 0;
   for (int i = 0; i < kMaxStepsPerClaim && !run_.cancelled(); ++i) {
     // A snapshot inside a script would have to hold the rest of it.
-    if (!snapshot_ ||
-        (script_.empty() &&
-         (traits_.snapshot_interval == 0 ||
-          since_snapshot_ >= traits_.snapshot_interval ||
-          (since_snapshot_ == 0 && starts_from_scratch(*snapshot_))))) {
+    if (script_.empty() &&
+        (traits_.snapshot_interval == 0 ||
+         since_snapshot_ >= traits_.snapshot_interval ||
+         (since_snapshot_ == 0 && starts_from_scratch(*snapshot_)))) {
       snapshot_ = take_snapshot();
       since_snapshot_ = 0;
     }

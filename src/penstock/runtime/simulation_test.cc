@@ -24,7 +24,6 @@ struct Drawn {
   std::vector<std::int64_t> expected;
   bool ordered = true;
   bool reproducible = true;  // the order is the same each time
-  bool any_order_shuffled = false;
 };
 
 MapOptions draw_call_options(RandomStream& random, Drawn& drawn) {
@@ -115,7 +114,6 @@ Drawn draw(std::uint64_t seed) {
         drawn.dataset = drawn.dataset.shuffle(
             static_cast<std::int64_t>(1 + random.below(20)), seed);
         drawn.ordered = false;
-        drawn.any_order_shuffled = !drawn.reproducible;
         break;
       case 7:  // a call per batch; one with an error in it would be an error
         if (std::count(values.begin(), values.end(), -1) > 0) break;
@@ -246,34 +244,72 @@ TEST(Simulation, SaveAndRestoreAtAnyElementContinuesExactly) {
   }
 }
 
+// What `dataset` gives if it is saved and restored every `elements` elements,
+// by another schedule each time; one element too many at most.
+std::vector<std::int64_t> run_in_pieces(const Dataset& dataset,
+                                        SimulationOptions options,
+                                        int elements, std::size_t at_most) {
+  std::vector<std::int64_t> got;
+  std::string state;
+  for (;; options.seed += 1'000'000) {
+    Simulation simulation(options);
+    Iterator it = dataset.iterator_on(simulation, state);
+    for (int i = 0; i < elements; ++i) {
+      auto next = it.try_next();
+      if (next.ok() && !next->has_value()) return got;
+      got.push_back(next.ok() ? (**next)[0].value<std::int64_t>() : -1);
+      if (got.size() > at_most) return got;
+    }
+    EXPECT_FALSE(simulation.stuck()) << "seed " << options.seed;
+    state = it.state_dict();
+  }
+}
+
 TEST(Simulation, SavedAndRestoredOverAndOverLosesAndDoublesNothing) {
   for (int seed = 0; seed < seeds(); ++seed) {
     Drawn drawn = draw(static_cast<std::uint64_t>(seed));
-    if (drawn.any_order_shuffled) continue;  // docs/next-steps.md
-    SimulationOptions options = schedule(seed);
-    std::vector<std::int64_t> got;
-    std::string state;
-    for (bool ended = false; !ended; options.seed += 1'000'000) {
-      Simulation simulation(options);
-      Iterator it = drawn.dataset.iterator_on(simulation, state);
-      for (int i = 0; i <= seed % 5 && !ended; ++i) {
-        auto next = it.try_next();
-        ended = next.ok() && !next->has_value();
-        if (ended) break;
-        got.push_back(next.ok() ? (**next)[0].value<std::int64_t>() : -1);
-      }
-      ASSERT_LE(got.size(), drawn.expected.size())
-          << "seed " << seed << "\n"
-          << drawn.dataset.explain();
-      ASSERT_FALSE(simulation.stuck()) << "seed " << seed;
-      state = it.state_dict();
-    }
+    std::vector<std::int64_t> got =
+        run_in_pieces(drawn.dataset, schedule(seed), 1 + seed % 5,
+                      drawn.expected.size());
     if (!drawn.ordered) {
       std::sort(got.begin(), got.end());
       std::sort(drawn.expected.begin(), drawn.expected.end());
     }
     ASSERT_EQ(got, drawn.expected) << "seed " << seed << "\n"
                                    << drawn.dataset.explain();
+  }
+}
+
+TEST(Simulation, RestoresRepeatTheOrderOfNestedDatasetsToo) {
+  const MapOptions any_order{.deterministic = false};
+  const auto keep = [](std::int64_t x) { return x % 3 != 0; };
+  const auto same = [](std::int64_t x) { return x; };
+  const auto nested = [=](std::int64_t x) {
+    return Dataset::range(10 * x, 10 * x + 8).filter(keep, any_order);
+  };
+  const Dataset range = Dataset::range(5);
+  const std::vector<Dataset> opening = {
+      Dataset::range(24).filter(keep, any_order).repeat(2),
+      range.flat_map(nested),
+      range.interleave(nested, {.cycle_length = 2}),
+      range.interleave(nested, {.cycle_length = 3, .deterministic = false}),
+      nested(1).concatenate(nested(2)),
+  };
+  for (std::size_t k = 0; k < opening.size(); ++k) {
+    const Dataset dataset = opening[k]
+                                .map(same, any_order)
+                                .shuffle(2, 7)
+                                .map(same, any_order)
+                                .with_options({.max_block_rows = 3});
+    Iterator it = dataset.iterator();
+    std::vector<std::int64_t> expected = run_to_end(it);
+    std::sort(expected.begin(), expected.end());
+    for (int seed = 0; seed < seeds() / 3; ++seed) {
+      std::vector<std::int64_t> got = run_in_pieces(
+          dataset, schedule(seed), 1 + seed % 5, expected.size());
+      std::sort(got.begin(), got.end());
+      ASSERT_EQ(got, expected) << "pipeline " << k << ", seed " << seed;
+    }
   }
 }
 

@@ -9,13 +9,14 @@
 // `cycle_length` datasets are kept open and those that have elements give them,
 // at most `block_length` in a row; a restore repeats the turns that were taken.
 //
-// State: the turn, and per open dataset the number of its outer element and
-// how far it was read. After a restore the outer elements are read again (and
+// State: the turn, and per open dataset, those opened early too, the number of
+// its outer element and how far it was read. After a restore the outer elements are read again (and
 // their function is called again) from the oldest open one on.
 #include "penstock/ops/flat_map/merge.h"
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 
 #include "penstock/ops/flat_map/expand.h"
 
@@ -79,6 +80,8 @@ struct MergeState final : SequencerState {
   std::size_t next_missing = 0;
   std::int64_t reading = 0;
   std::int64_t read_to = 0;
+  // And (number, place) of those that had been opened before their turn.
+  std::vector<std::pair<std::int64_t, int>> early_places;
 };
 
 /// Joins rows of one block that are emitted one after the other.
@@ -190,6 +193,7 @@ class Merge final : public Sequencer {
     auto& state = s.as<MergeState>();
     if (state.reading < state.read_to) return read_again(state, in);
     if (state.unordered) return in_any_order(state, in, out);
+    if (!state.early_places.empty()) return open_again(state, in);
     open_early(state, in);
     Emitter emitter(out);
     Step step = in_turn(state, in, out.room(), emitter);
@@ -234,6 +238,11 @@ class Merge final : public Sequencer {
       own.i64(slot.input >= 0 ? writer.add_opened(slot.input)
                               : slot.next - slot.begin);
     }
+    own.u64(state.early.size());
+    for (const auto& [number, input] : state.early) {
+      own.i64(number - state.next_number);
+      own.i64(input >= 0 ? writer.add_opened(input) : -1);
+    }
   }
 
   Status restore(SequencerState& s, Decoder& own) const override {
@@ -257,6 +266,22 @@ class Merge final : public Sequencer {
         own.fail();
       }
       state.missing.push_back(missing);
+    }
+    const std::size_t early = own.count(2);
+    std::int64_t least = 0;
+    for (std::size_t i = 0; i < early; ++i) {
+      const std::int64_t ahead = own.i64();
+      const std::int64_t place = own.i64();
+      if (ahead < least || ahead >= kMaxOpenedEarly + kSpare ||
+          place >= std::numeric_limits<int>::max()) {
+        own.fail();
+        break;
+      }
+      least = ahead + 1;
+      if (place >= 0) {
+        state.early_places.emplace_back(state.next_number + ahead,
+                                        static_cast<int>(place));
+      }
     }
     if (state.reading < 0 || state.reading > state.next_number ||
         state.position > slots || state.taken < 0 ||
@@ -373,15 +398,41 @@ class Merge final : public Sequencer {
     for (const Chunk& chunk : state.chunks) {
       const std::int64_t chunk_end = chunk.number + chunk.rows.size();
       for (; state.scanned < std::min(end, chunk_end); ++state.scanned) {
-        const Outer outer(chunk.rows, state.scanned - chunk.number);
-        if (!outer.opened()) continue;
-        const Expansion::Nested& nested = outer.nested();
-        auto opened = in.open(nested.node, nested.path);
-        // What is wrong with it is said when its turn comes.
-        state.early.emplace_back(state.scanned, opened.ok() ? *opened : -1);
+        open_ahead(state, in, chunk, state.scanned, -1);
       }
       if (state.scanned >= end) break;
     }
+  }
+
+  static void open_ahead(MergeState& state, Inputs& in, const Chunk& chunk,
+                         std::int64_t number, int place) {
+    const Outer outer(chunk.rows, number - chunk.number);
+    if (!outer.opened()) return;
+    const Expansion::Nested& nested = outer.nested();
+    auto opened = in.open(nested.node, nested.path, place);
+    // What is wrong with it is said when its turn comes.
+    state.early.emplace_back(number, opened.ok() ? *opened : -1);
+  }
+
+  /// After a restore: those that had been opened early continue, before any
+  /// other is opened.
+  static StatusOr<Step> open_again(MergeState& state, Inputs& in) {
+    const std::int64_t last = state.early_places.back().first;
+    while (state.next_number + state.queued <= last) {
+      if (pull(state, in)) continue;
+      if (in.ended(0)) return changed();
+      return Step::need(0, last + 1 - state.next_number - state.queued);
+    }
+    for (const auto& [number, place] : state.early_places) {
+      const auto chunk = std::find_if(
+          state.chunks.begin(), state.chunks.end(), [&](const Chunk& c) {
+            return number < c.number + c.rows.size();
+          });
+      open_ahead(state, in, *chunk, number, place);
+    }
+    state.scanned = last + 1;
+    state.early_places.clear();
+    return Step::more();
   }
 
   // --- their elements -------------------------------------------------------
