@@ -50,30 +50,13 @@ const std::function<bool()>& interruptions() {
   return on_main_thread() ? *always : *never;
 }
 
-/// Whether elements come as they are from what keeps them: a source in memory, a
-/// cache, a window. Users see these read-only, copies of them too.
-bool comes_from_a_keeper(const Node& node) {
-  static const auto* keepers = new std::set<std::string_view>{
-      "cache", "from_list", "from_tensor_slices", "from_tensors",
-      "load",  "npy",       "window"};
-  static const auto* passing = new std::set<std::string_view>{
-      "concatenate", "enumerate", "filter", "ignore_errors", "on_error",
-      "prefetch",    "repeat",    "shard",  "shuffle",       "skip",
-      "take",        "take_while", "unique", "with_options", "zip"};
-  const std::string_view op = node.op->op();
-  if (keepers->contains(op)) return true;
-  return passing->contains(op) &&
-         std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [](const NodeRef& n) { return comes_from_a_keeper(*n); });
-}
-
 std::shared_ptr<Iterator> start(const Dataset& dataset, nb::bytes state) {
   const std::string_view bytes(state.c_str(), state.size());
   const WithoutGil waiting;
   auto iterator = std::make_shared<Iterator>(dataset.iterator(bytes));
-  if (!comes_from_a_keeper(*dataset.node())) {
-    iterator->core().hand_over_memory();  // so that arrays are writable
-  }
+  // Arrays are writable then. Copies of what is kept are not, so that it does
+  // not depend on the way an element took.
+  if (!dataset.node()->kept) iterator->core().hand_over_memory();
   return iterator;
 }
 

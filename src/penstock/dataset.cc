@@ -55,7 +55,7 @@ Dataset build_dataset(OpOr op, std::vector<NodeRef> inputs, std::string name) {
       Node::make(*std::move(op), std::move(inputs), std::move(name)));
   if (node->error_policy) {
     node = value_or_throw(
-        ops::with_error_policy(node, node->options().on_error));
+        ops::with_error_policy(node, node->options.on_error));
   }
   return Dataset(std::move(node));
 }
@@ -522,7 +522,7 @@ Element Dataset::at(std::int64_t i) const {
   run.count = 1;
   std::vector<Block> blocks;
   const Status status = read_indexed(
-      *node_, run, Epoch{state_->seed(node_->options()), 0}, nullptr, "",
+      *node_, run, Epoch{state_->seed(node_->options), 0}, nullptr, "",
       blocks);
   if (!status.ok()) throw Error(status);
   const Block& block = blocks.front();

@@ -1,18 +1,32 @@
 #include "penstock/graph/node.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
 namespace {
 
-void add_to(Fingerprint& fp, const Node& node) {
+/// Of `node` with all that lies under it. A dataset may be used twice, and what
+/// it is made of twice again: `known` has those that were visited.
+Fingerprint fingerprint_of(
+    const Node& node, std::unordered_map<const Node*, Fingerprint>& known) {
+  if (const auto it = known.find(&node); it != known.end()) return it->second;
+  Fingerprint fp;
   fp.add(node.op->op());
   node.op->add_to(fp);
   fp.add(node.inputs.size());
-  for (const NodeRef& input : node.inputs) add_to(fp, *input);
+  for (const NodeRef& input : node.inputs) {
+    const Fingerprint below = fingerprint_of(*input, known);
+    fp.add(below.low());
+    fp.add(below.high());
+  }
+  known.emplace(&node, fp);
+  return fp;
 }
 
 /// The state's position in `node` is its position in the only input.
@@ -32,7 +46,8 @@ bool groups_by_index(const Node& node) {
 }
 
 void add_shards(Fingerprint& fp, const Node& node, const Node* movable,
-                bool& any) {
+                std::unordered_set<const Node*>& visited, bool& any) {
+  if (!visited.insert(&node).second) return;
   const IndexedOp* op = node.op->indexed();
   if (op != nullptr && op->num_shards() > 0 && &node != movable) {
     any = true;
@@ -40,7 +55,7 @@ void add_shards(Fingerprint& fp, const Node& node, const Node* movable,
     fp.add(static_cast<std::uint64_t>(op->shard_index()));
   }
   for (const NodeRef& input : node.inputs) {
-    add_shards(fp, *input, movable, any);
+    add_shards(fp, *input, movable, visited, any);
   }
 }
 
@@ -83,10 +98,17 @@ class NodeInputs final : public IndexInputs {
 void explain_into(const Node& node, const std::string& indent,
                   std::string& out) {
   if (node.index < 0) return;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool branch = node.inputs.size() > 1;
-    if (branch) absl::StrAppend(&out, indent, "[", i, "]\n");
-    explain_into(*node.inputs[i], branch ? indent + "  " : indent, out);
+  const auto& inputs = node.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool branch = inputs.size() > 1;
+    if (branch) absl::StrAppend(&out, indent, "[", i, "]");
+    const auto same = std::find(inputs.begin(), inputs.begin() + i, inputs[i]);
+    if (same != inputs.begin() + i) {
+      absl::StrAppend(&out, " as [", same - inputs.begin(), "]\n");
+      continue;
+    }
+    if (branch) out += "\n";
+    explain_into(*inputs[i], branch ? indent + "  " : indent, out);
   }
   absl::StrAppend(&out, indent, node.stage().to_string(), "  ",
                   node.op->describe(), "  -> ", node.spec.to_string(), ", ",
@@ -104,19 +126,25 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
   std::vector<Cardinality> cardinalities;
   bool indexed = op->indexed() != nullptr;
   bool cheap = op->cheap();
+  bool all_kept = true;
   int index = -1;
   for (const NodeRef& input : inputs) {
     specs.push_back(input->spec);
     cardinalities.push_back(input->cardinality);
     indexed = indexed && input->indexed;
     cheap = cheap && input->cheap;
+    all_kept = all_kept && input->kept;
     node->error_policy |= input->error_policy;
+    node->options = node->options.over(input->options);
     index = std::max(index, input->index);
   }
   if (const Options* options = op->options()) {
     node->error_policy |=
         options->on_error.kind != ErrorPolicy::Kind::kInherit;
+    node->options = options->over(node->options);
   }
+  node->kept = op->memory() == Memory::kKept ||
+               (op->memory() == Memory::kInputs && all_kept);
   auto spec = op->output_spec(specs);
   if (!spec.ok()) {
     return annotate(spec.status(), absl::StrCat(to_absl(op->op()), ": "));
@@ -137,9 +165,8 @@ StageInfo Node::stage(std::string prefix) const {
 }
 
 std::string Node::fingerprint() const {
-  Fingerprint fp;
-  add_to(fp, *this);
-  return fp.hex();
+  std::unordered_map<const Node*, Fingerprint> known;
+  return fingerprint_of(*this, known).hex();
 }
 
 bool runs_by_index(const Node& top) {
@@ -171,19 +198,10 @@ std::uint64_t Node::fixed_shards() const {
     movable = nullptr;
   }
   Fingerprint fp;
+  std::unordered_set<const Node*> visited;
   bool any = false;
-  add_shards(fp, *this, movable, any);
+  add_shards(fp, *this, movable, visited, any);
   return any ? fp.low() : 0;
-}
-
-Options Node::options() const {
-  Options merged;
-  if (!inputs.empty()) merged = inputs.front()->options();
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    merged = merged.over(inputs[i]->options());
-  }
-  if (const Options* own = op->options()) merged = own->over(merged);
-  return merged;
 }
 
 std::string explain_graph(const Node& node) {

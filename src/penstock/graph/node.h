@@ -19,6 +19,8 @@ struct Node {
   bool indexed = false;  // random access reaches down to the sources
   bool cheap = false;    // Operator::cheap() holds down to the sources
   bool error_policy = false;  // options of the chain say something on errors
+  bool kept = false;  // elements come as they are from what keeps them
+  Options options;    // of all with_options stages, the outermost first
 
   /// Checks the inputs' specs and derives the node's own.
   static StatusOr<NodeRef> make(std::shared_ptr<const Operator> op,
@@ -31,8 +33,6 @@ struct Node {
   /// Identifies the shards of the graph that a state cannot leave: all but one
   /// that only index-preserving stages and repeats lie behind. 0 without any.
   std::uint64_t fixed_shards() const;
-  /// Options of all with_options stages, the outermost first.
-  Options options() const;
 };
 
 /// Every node down to a source, or to one that needs random access, maps

@@ -355,6 +355,13 @@ struct Part {
   std::optional<std::int64_t> limit = std::nullopt;
 };
 
+/// Whose memory the elements of an operator lie in.
+enum class Memory : std::uint8_t {
+  kFresh,   // made for whoever takes them
+  kInputs,  // of the input's elements, which are passed on
+  kKept,    // of the operator, which may give them again
+};
+
 class Operator : public std::enable_shared_from_this<Operator> {
  public:
   virtual ~Operator() = default;
@@ -376,6 +383,7 @@ class Operator : public std::enable_shared_from_this<Operator> {
   /// Neither calls user code nor reads anything but memory: a few elements
   /// may be made on the spot, by whoever wants them.
   virtual bool cheap() const;
+  virtual Memory memory() const { return Memory::kFresh; }
 
  protected:
   template <class Interface, class Self>

@@ -44,7 +44,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
     NodeRef node, std::shared_ptr<DatasetState> dataset,
     std::string_view state, Scheduler* scheduler) {
   auto core = std::unique_ptr<IteratorCore>(new IteratorCore);
-  const Options options = node->options();
+  const Options options = node->options;
   core->forkable_ = scheduler == nullptr;
   core->scheduler_ = scheduler ? scheduler : &default_scheduler();
   core->node_ = node;

@@ -290,6 +290,7 @@ Status MemoryStore::put(const IndexRun& run, const CacheKey& key,
 class Cache final : public Operator, public IndexedOp {
  public:
   std::string_view op() const override { return "cache"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override { return "cache()"; }
   StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
     return in[0];

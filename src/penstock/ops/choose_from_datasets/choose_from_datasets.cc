@@ -21,6 +21,7 @@ class Choose final : public SequencerOp {
       : n_(static_cast<std::int64_t>(n)), stop_(stop_on_empty_dataset) {}
 
   std::string_view op() const override { return "choose_from_datasets"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("choose_from_datasets(", n_, " datasets",
                         stop_ ? "" : ", stop_on_empty_dataset=false", ")");

@@ -29,6 +29,7 @@ struct Place final : SequencerState {
 class Concatenate final : public SequencerOp, public IndexedOp {
  public:
   std::string_view op() const override { return "concatenate"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override { return "concatenate()"; }
   StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
     auto spec = Spec::unify(in[0], in[1]);

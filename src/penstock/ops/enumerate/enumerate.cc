@@ -16,6 +16,7 @@ class Enumerate final : public Operator, public Transform, public IndexedOp {
   explicit Enumerate(std::int64_t start) : start_(start) {}
 
   std::string_view op() const override { return "enumerate"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return start_ == 0 ? "enumerate()" : absl::StrCat("enumerate(", start_, ")");
   }

@@ -78,6 +78,7 @@ class Filter final : public TransformOp,
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
 
   std::string_view op() const override { return "filter"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     std::string text = "filter(fn";
     if (cap_ > 0) absl::StrAppend(&text, ", num_parallel_calls=", cap_);

@@ -16,6 +16,7 @@ class FromList final : public IndexedSourceOp {
       : elements_(std::move(elements)), spec_(std::move(spec)) {}
 
   std::string_view op() const override { return "from_list"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("from_list(", elements_.size(), " elements)");
   }

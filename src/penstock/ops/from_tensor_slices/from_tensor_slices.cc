@@ -19,6 +19,7 @@ class FromTensorSlices final : public IndexedSourceOp {
       : element_(std::move(element)), size_(size) {}
 
   std::string_view op() const override { return "from_tensor_slices"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("from_tensor_slices(", Spec::of(element_).to_string(),
                         ")");

@@ -13,6 +13,7 @@ class FromTensors final : public IndexedSourceOp {
   explicit FromTensors(Element element) : element_(std::move(element)) {}
 
   std::string_view op() const override { return "from_tensors"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override { return "from_tensors(element)"; }
   StatusOr<Spec> output_spec(std::span<const Spec>) const override {
     return Spec::of(element_);

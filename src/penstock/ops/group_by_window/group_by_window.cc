@@ -34,6 +34,7 @@ class WindowRows final : public IndexedSourceOp {
   }
 
   std::string_view op() const override { return "window"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("window(", size(), " elements)");
   }

@@ -93,6 +93,7 @@ class IgnoreErrors final : public Operator {
   explicit IgnoreErrors(std::optional<std::int64_t> limit) : limit_(limit) {}
 
   std::string_view op() const override { return "ignore_errors"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return limit_ ? absl::StrCat("ignore_errors(limit=", *limit_, ")")
                   : "ignore_errors()";

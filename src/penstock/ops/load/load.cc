@@ -109,6 +109,7 @@ class Load final : public IndexedSourceOp {
         order_(std::move(order)) {}
 
   std::string_view op() const override { return "load"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("load('", path_, "')");
   }

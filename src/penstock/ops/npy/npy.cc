@@ -85,6 +85,7 @@ class Npy final : public IndexedSourceOp {
   }
 
   std::string_view op() const override { return "npy"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("npy(", files_.size(), " files), mapped");
   }

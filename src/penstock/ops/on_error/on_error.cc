@@ -25,6 +25,7 @@ class SkipErrors final : public Operator {
       : policy_(std::move(policy)), stages_(std::move(stages)) {}
 
   std::string_view op() const override { return kName; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("on_error(", describe_policy(policy_), ")");
   }
@@ -53,6 +54,7 @@ class ReplaceErrors final : public TransformOp {
         of_(ErrorsOf::stages({stage_})) {}
 
   std::string_view op() const override { return kName; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("on_error(", describe_policy(policy_), ")");
   }

@@ -27,6 +27,7 @@ class Prefetch final : public PassThrough {
  public:
   explicit Prefetch(std::int64_t n) : n_(n) {}
   std::string_view op() const override { return "prefetch"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return n_ == kAutotune ? "prefetch(AUTOTUNE)"
                            : absl::StrCat("prefetch(", n_, ")");
@@ -47,6 +48,7 @@ class WithOptions final : public PassThrough {
  public:
   explicit WithOptions(Options options) : options_(std::move(options)) {}
   std::string_view op() const override { return "with_options"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override { return "with_options(...)"; }
   std::vector<Part> lower() const override { return {}; }
   const Options* options() const override { return &options_; }

@@ -30,6 +30,7 @@ class Repeat final : public SequencerOp, public IndexedOp {
       : count_(count < 0 ? std::numeric_limits<std::int64_t>::max() : count) {}
 
   std::string_view op() const override { return "repeat"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return endless() ? "repeat()" : absl::StrCat("repeat(", count_, ")");
   }

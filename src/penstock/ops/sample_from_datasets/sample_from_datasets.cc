@@ -29,6 +29,7 @@ class Sample final : public SequencerOp {
       : n_(n), options_(std::move(options)) {}
 
   std::string_view op() const override { return "sample_from_datasets"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     std::string text = "sample_from_datasets(";
     absl::StrAppend(&text, n_, " datasets");

@@ -21,6 +21,7 @@ class Shard final : public CountingOp {
       : num_shards_(num_shards), index_(index) {}
 
   std::string_view op() const override { return "shard"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("shard(", num_shards_, ", ", index_, ")");
   }

@@ -294,6 +294,7 @@ class Shuffle final : public Operator, public IndexedOp {
   explicit Shuffle(const ShuffleOptions& options) : options_(options) {}
 
   std::string_view op() const override { return "shuffle"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     std::string text = "shuffle(";
     text += global() ? "GLOBAL" : absl::StrCat(options_.buffer_size);

@@ -17,6 +17,7 @@ class Skip final : public CountingOp {
         limit_(count < 0 ? std::numeric_limits<std::int64_t>::max() : count) {}
 
   std::string_view op() const override { return "skip"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("skip(", count_, ")");
   }

@@ -18,6 +18,7 @@ class Take final : public CountingOp {
         limit_(count < 0 ? std::numeric_limits<std::int64_t>::max() : count) {}
 
   std::string_view op() const override { return "take"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("take(", count_, ")");
   }

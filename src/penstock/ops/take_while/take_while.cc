@@ -96,6 +96,7 @@ class TakeWhile final : public Operator {
       : predicate_(std::move(predicate)) {}
 
   std::string_view op() const override { return "take_while"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override { return "take_while(fn)"; }
   StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
     PS_RETURN_IF_ERROR(check_predicate(*predicate_, in[0]));

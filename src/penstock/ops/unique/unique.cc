@@ -53,6 +53,7 @@ struct Seen final : SequencerState {
 class Unique final : public SequencerOp {
  public:
   std::string_view op() const override { return "unique"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return "unique() (its state replays the input from the start)";
   }

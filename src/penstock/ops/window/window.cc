@@ -43,6 +43,7 @@ class WindowOp final : public SequencerOp {
   }
 
   std::string_view op() const override { return "window"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("window(", options_.size, ", shift=", options_.shift,
                         options_.stride == 1

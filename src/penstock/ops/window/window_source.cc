@@ -19,6 +19,7 @@ class WindowSource final : public IndexedSourceOp {
   }
 
   std::string_view op() const override { return "window"; }
+  Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
     return absl::StrCat("window(", size(), " elements)");
   }

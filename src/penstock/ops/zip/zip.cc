@@ -140,6 +140,7 @@ class Zip final : public SequencerOp, public IndexedOp {
         inputs_(static_cast<int>(structure->num_leaves())) {}
 
   std::string_view op() const override { return "zip"; }
+  Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
     return absl::StrCat("zip", structure_->kind() == Structure::Kind::kTuple
                                    ? structure_->to_string()
