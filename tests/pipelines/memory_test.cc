@@ -116,6 +116,35 @@ TEST(Memory, ASequentialSourceStaysWithinTheBudgetAndOneElement) {
   EXPECT_LE(it.stats().bytes_peak, budget + element);
 }
 
+TEST(Memory, WhatIsMadeInsideOtherStagesStaysWithinTheBudget) {
+  const std::int64_t element = 20 * kKiB;
+  const std::int64_t budget = 300 * kKiB;
+  const auto make = [](std::int64_t) {
+    return std::vector<std::uint8_t>(20 * kKiB);
+  };
+  const Dataset range = Dataset::range(300);
+  const std::vector<Dataset> datasets = {
+      // Nested datasets that are expanded on the spot.
+      range.flat_map([=](std::int64_t) { return Dataset::range(3).map(make); }),
+      // Of unknown size before the first one was made.
+      range.scan(std::int64_t{0},
+                 [=](std::int64_t sum, std::int64_t x) {
+                   return std::pair(sum + x, make(x));
+                 }),
+  };
+  for (std::size_t k = 0; k < datasets.size(); ++k) {
+    Iterator it =
+        datasets[k].with_options({.memory_budget = budget}).iterator();
+    for (int n = 0; n < 300; ++n) {
+      ASSERT_TRUE(it.next());
+      if (n % 50 == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    }
+    EXPECT_LE(it.stats().bytes_peak, budget + 3 * element) << "pipeline " << k;
+  }
+}
+
 TEST(Memory, ABudgetOfAFewElementsIsSlowButWorks) {
   const Dataset dataset =
       large(60, 20 * kKiB)

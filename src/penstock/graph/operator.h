@@ -65,7 +65,7 @@ class CallContext {
   class RowSink* sink = nullptr;
   /// Pays for blocks that a transform shares by itself; may be null. It adds
   /// them to `charged_bytes`.
-  Account* account = nullptr;
+  Charge* reservation = nullptr;
   std::int64_t charged_bytes = 0;
   /// Set while the block takes far longer than it should: a function that calls
   /// row by row may then stop after a row. Null: it may not.

@@ -127,7 +127,8 @@ class SharedBlock final : public RefCounted<SharedBlock> {
   explicit SharedBlock(Block block, Charge charge = {})
       : block(std::move(block)), charge(std::move(charge)) {}
   Block block;
-  const Charge charge;
+  /// The only holder may take it, with the block.
+  mutable Charge charge;
 };
 using BlockRef = Ref<const SharedBlock>;
 

@@ -6,6 +6,7 @@
 // the critical path) is the runtime's: Account only counts, so it never waits.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -64,6 +65,16 @@ class Charge {
   void resize(std::int64_t bytes) {
     if (account_) account_->add(bytes - bytes_);
     bytes_ = bytes;
+  }
+  /// A charge of `bytes`, taken from this one as far as it goes.
+  Charge split(std::int64_t bytes) {
+    const std::int64_t taken = std::min(bytes, bytes_);
+    bytes_ -= taken;
+    Charge part;
+    part.account_ = account_;
+    part.bytes_ = taken;
+    part.resize(bytes);
+    return part;
   }
   std::int64_t bytes() const { return bytes_; }
 

@@ -196,7 +196,7 @@ void IteratorCore::own_block() {
       })) {
     return;  // scalars are copied
   }
-  own_charge_ = Charge(&run_->account(), block_->charge.bytes());
+  own_charge_ = std::move(block_->charge);
   own_block_ = block_->block;
   block_.reset();
   for (Column& column : own_block_->columns()) {

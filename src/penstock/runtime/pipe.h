@@ -159,6 +159,8 @@ class SegmentPipe final : public Pipe {
 
   /// What the rows are made of, as far as it is known before the first one.
   void expect_rows(std::span<const LeafSpec> leaves);
+  /// The same of what it gives: elements of unknown size are begun one by one.
+  void expect_bytes(const Spec& spec);
 
   /// Makes this an unordered segment that continues at `mark`.
   Status start_unordered(const Mark& mark);
@@ -335,7 +337,7 @@ class SequencerPipe final : public Pipe {
   Step need_ = Step::more();
   std::int64_t room_ = 0;
   std::int64_t user_room_ = 1;  // rows that user code makes in one claim
-  double bytes_per_row_ = 0;    // of the last claim
+  double bytes_per_row_ = 0;    // that the last claim made
   std::int64_t wait_since_ = 0;
   std::int64_t wait_input_ns_ = 0;
   // Of the running step.

@@ -159,7 +159,7 @@ class Planner {
   std::unique_ptr<Pipe> below_;           // finished so far
   std::unique_ptr<SegmentPipe> segment_;  // being filled
   std::optional<IndexChain> lazy_chain_;  // rows below_ gives are positions
-  Spec below_spec_;
+  const Spec* rows_spec_ = nullptr;  // of what was planned last, if it is known
   std::int64_t granularity_ = 1;
   bool below_is_sequencer_ = false;
 };
@@ -233,6 +233,7 @@ Status Planner::close_segment() {
         absl::StrCat(segment_->links[i].stage->label, " does not compute ",
                      leaves, ": nothing reads it"));
   }
+  if (rows_spec_ != nullptr) segment_->expect_bytes(*rows_spec_);
   below_ = std::move(segment_);
   below_is_sequencer_ = false;
   return absl::OkStatus();
@@ -404,6 +405,7 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
   pipe->out.drop_first(at.mark.skip);
   PS_RETURN_IF_ERROR(pipe->start(context, at.mark));
   granularity_ = traits.granularity;
+  rows_spec_ = at.last ? &at.node->spec : nullptr;
   below_ = std::move(pipe);
   below_is_sequencer_ = true;
   return absl::OkStatus();
@@ -526,6 +528,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     if (segment_) segment_->out.limit = limits[i];
   };
   if (chain) {
+    rows_spec_ = &nodes[head]->spec;
     // Positions are the least that a window can hold; but files are read in
     // order, so there it holds what was read.
     const std::vector<Part> lowered = nodes[base]->op->lower();
@@ -582,6 +585,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     SegmentPipe* segment = open_segment();
     segment->links.push_back(
         {at.part.transform, traits, at.stage, at.last});
+    rows_spec_ = at.last ? &at.node->spec : nullptr;
     segment->user_code |= traits.user_code;
     segment->out.limit = limits[i];
     if (capped) segment->cap = traits.max_parallel;

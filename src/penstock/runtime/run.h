@@ -109,6 +109,7 @@ struct Work {
   std::int64_t finished = 0;
   std::int64_t lock_wait_ns = 0;  // of the time between (scheduler.h)
   std::int64_t bytes = 0;
+  std::int64_t made_bytes = 0;  // by a sequencer, besides rows it passed on
   std::int64_t errors = 0;
   std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
   std::int64_t cpu_ns = -1;  // when sampled

@@ -125,7 +125,12 @@ bool SegmentPipe::idle() const {
 
 std::int64_t SegmentPipe::block_rows() const {
   std::int64_t rows = rows_target_;
-  if (rows == 0) rows = user_code ? granularity : kNativeFirstRows;
+  if (rows == 0) {
+    rows = user_code || bytes_per_row_ == 0
+               ? granularity
+               : std::min(kNativeFirstRows, static_cast<std::int64_t>(
+                                                kTargetBytes / bytes_per_row_));
+  }
   rows = std::min(rows, run_.config().max_block_rows);
   if (rows > align) {
     rows -= rows % align;
@@ -135,6 +140,25 @@ std::int64_t SegmentPipe::block_rows() const {
   }
   if (granularity > 1) rows -= rows % granularity;
   return std::max(rows, granularity);
+}
+
+void SegmentPipe::expect_bytes(const Spec& spec) {
+  if (!spec.known()) return;
+  double bytes = 0;
+  for (const LeafSpec& leaf : spec.leaves()) {
+    PartialShape shape = leaf.shape;
+    // The last batch may be shorter, which leaves its first dimension unknown.
+    if (granularity > 1 && shape.rank() > 0 && shape[0] < 0) {
+      shape.set(0, granularity);
+    }
+    if (!dtype_is_dense(leaf.dtype) || !shape.fully_known()) return;
+    double size = static_cast<double>(dtype_size(leaf.dtype));
+    for (std::size_t i = 0; i < shape.rank(); ++i) {
+      size *= static_cast<double>(shape[i]);
+    }
+    bytes += size;
+  }
+  bytes_per_row_ = bytes / static_cast<double>(granularity);
 }
 
 void SegmentPipe::account_wait(int reason) {
@@ -486,7 +510,7 @@ void SegmentPipe::run(Work& work) {
   context.epoch = epoch;
   context.cancel_flag = run_.cancel_flag();
   context.path = path;
-  context.account = &run_.account();
+  context.reservation = &work.reservation;
   context.replaced = &work.quarantined;
   context.tag = work.resumed      ? work.resumed->tag
                 : work.from_index ? work.indices.begin

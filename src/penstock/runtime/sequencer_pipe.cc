@@ -135,6 +135,7 @@ class PipeOutputs final : public Outputs {
   void emit_block(Block block) override {
     const std::int64_t bytes = block.byte_size();
     errors += static_cast<std::int64_t>(block.errors().size());
+    made_bytes += bytes;
     Charge charge(&pipe_.run_.account(), bytes);
     emit(Rows(BlockRef(
         make_ref<SharedBlock>(std::move(block), std::move(charge)))));
@@ -164,6 +165,7 @@ class PipeOutputs final : public Outputs {
   Item item;
   std::vector<ErrorRef> quarantined;
   std::int64_t errors = 0;
+  std::int64_t made_bytes = 0;
 
  private:
   SequencerPipe& pipe_;
@@ -311,9 +313,12 @@ void SequencerPipe::refill(Input& input, std::int64_t wanted) {
   input.ended = input.pipe->exhausted();
 }
 
-// A source makes bytes that nobody has charged yet; the others pass rows on.
+// A source and a function of the user make bytes that nobody has charged yet;
+// the others pass rows on.
 std::int64_t SequencerPipe::affordable_rows(const Demand& demand) const {
-  if (!pipes_.empty() || traits_.opens_inputs) return kUnlimited;
+  const bool passes_on =
+      !pipes_.empty() && (!traits_.user_code || bytes_per_row_ == 0);
+  if (traits_.opens_inputs || passes_on) return kUnlimited;
   const std::int64_t available = run_.account().available();
   const auto rows = static_cast<std::int64_t>(
       static_cast<double>(available) / std::max(bytes_per_row_, 1.0));
@@ -441,6 +446,7 @@ void SequencerPipe::run(Work& work) {
     }
     work.step = *step;
     work.errors += out.errors;
+    work.made_bytes += out.made_bytes;
     std::move(out.quarantined.begin(), out.quarantined.end(),
               std::back_inserter(work.quarantined));
     if (out.item.size > 0) {
@@ -484,7 +490,7 @@ void SequencerPipe::complete(Work& work) {
   for (const Item& item : work.emitted) made += item.size;
   if (made > 0) {
     bytes_per_row_ =
-        static_cast<double>(work.bytes) / static_cast<double>(made);
+        static_cast<double>(work.made_bytes) / static_cast<double>(made);
   }
   if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
     // Bytes that only this stage could let go, and it wants more of them. What

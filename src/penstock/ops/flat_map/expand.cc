@@ -74,7 +74,9 @@ class Expand final : public Transform {
       const std::int64_t bytes = rows.byte_size();
       context.charged_bytes += bytes;
       expansion->rows = BlockRef(make_ref<SharedBlock>(
-          std::move(rows), Charge(context.account, bytes)));
+          std::move(rows), context.reservation != nullptr
+                               ? context.reservation->split(bytes)
+                               : Charge()));
     }
     Block::Columns columns;
     columns.emplace_back(std::move(spans));
