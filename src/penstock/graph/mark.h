@@ -83,6 +83,8 @@ class Snapshot final : public RefCounted<Snapshot> {
   Snapshot() = default;
   /// Of the operator itself, as it wrote it.
   std::string own;
+  /// Taken before the stage did anything: tells what happened since, no more.
+  bool at_start = false;
   /// Where to continue each input.
   std::vector<Mark> inputs;
   /// Where to continue the nested datasets that were open.

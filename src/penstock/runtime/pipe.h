@@ -304,7 +304,7 @@ class SequencerPipe final : public Pipe {
   void append_delivery(std::int64_t ordinal, std::int64_t rows);
   void refill(Input& input, std::int64_t wanted);
   std::int64_t affordable_rows(const Demand& demand) const;
-  Ref<const Snapshot> take_snapshot();
+  Ref<const Snapshot> take_snapshot(bool at_start = false);
   void fail(Status status, Work& work, bool restore_failed = false);
 
   std::shared_ptr<const Sequencer> op_;

@@ -23,6 +23,7 @@ Status SegmentPipe::start_unordered(const Mark& mark) {
   if (!mark.snapshot) {
     auto snapshot = make_ref<Snapshot>();
     snapshot->own = std::string(1, '\0');  // nothing handed on before
+    snapshot->at_start = true;
     snapshot->inputs.push_back(input ? input->take_first_mark() : Mark{});
     snapshot->delivery.set(last_delivery_);
     first_ = Mark{std::move(snapshot), 0};

@@ -191,8 +191,9 @@ class PipeSnapshot final : public SnapshotWriter {
     snapshot_->opened.push_back(std::move(mark));
     return static_cast<int>(snapshot_->opened.size()) - 1;
   }
-  Ref<const Snapshot> finish() {
+  Ref<const Snapshot> finish(bool at_start) {
     snapshot_->own = std::move(own).take();
+    snapshot_->at_start = at_start;
     snapshot_->opening.set(pipe_.last_opening_);
     snapshot_->openings.assign(pipe_.restored_openings_.begin(),
                                pipe_.restored_openings_.end());
@@ -256,7 +257,7 @@ Status SequencerPipe::start(const SequencerContext& context,
   }
   // Also where the inputs start from scratch: what is opened may keep no order,
   // and its beginnings hang on the snapshot.
-  snapshot_ = take_snapshot();
+  snapshot_ = take_snapshot(true);
   first_ = Mark{snapshot_, 0};
   return absl::OkStatus();
 }
@@ -397,10 +398,10 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   return false;
 }
 
-Ref<const Snapshot> SequencerPipe::take_snapshot() {
+Ref<const Snapshot> SequencerPipe::take_snapshot(bool at_start) {
   PipeSnapshot writer(*this);
   op_->save(*state_, writer);
-  return writer.finish();
+  return writer.finish(at_start);
 }
 
 void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {

@@ -32,6 +32,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> deliveries_from(
   return out;
 }
 
+bool from_scratch(const Mark& mark);
+
 std::vector<Mark> openings_from(const Snapshot& s) {
   std::vector<Mark> out;
   const Opening* o = s.opening.get();  // stands before the first
@@ -43,14 +45,25 @@ std::vector<Mark> openings_from(const Snapshot& s) {
     out.push_back(s.openings[i]);
   }
   // Those that start from scratch need no mention, but the others their place.
-  while (!out.empty() && !out.back().snapshot) out.pop_back();
+  while (!out.empty() && from_scratch(out.back())) out.pop_back();
   return out;
+}
+
+// A start at which nothing has to be repeated.
+bool from_scratch(const Mark& mark) {
+  if (mark.skip > 0) return false;
+  if (!mark.snapshot) return true;
+  const Snapshot& s = *mark.snapshot;
+  return s.at_start && s.opened.empty() && deliveries_from(s).empty() &&
+         openings_from(s).empty() &&
+         std::all_of(s.inputs.begin(), s.inputs.end(), from_scratch);
 }
 
 void encode(Encoder& out, const Mark& mark) {
   out.i64(mark.skip);
-  out.boolean(static_cast<bool>(mark.snapshot));
-  if (!mark.snapshot) return;
+  const bool from_snapshot = mark.snapshot && !from_scratch(mark);
+  out.boolean(from_snapshot);
+  if (!from_snapshot) return;
   const Snapshot& s = *mark.snapshot;
   out.bytes(s.own);
   out.u64(s.inputs.size());
