@@ -83,7 +83,8 @@ class Snapshot final : public RefCounted<Snapshot> {
   Snapshot() = default;
   /// Of the operator itself, as it wrote it.
   std::string own;
-  /// Taken before the stage did anything: tells what happened since, no more.
+  /// The stage itself is as it was at the start: only what is noted below may
+  /// tell the place from that.
   bool at_start = false;
   /// Where to continue each input.
   std::vector<Mark> inputs;

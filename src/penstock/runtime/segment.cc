@@ -380,6 +380,7 @@ Mark SegmentPipe::input_mark(const Work& work) const {
 Mark SegmentPipe::behind_filters(Mark mark) const {
   for (int i = 0; i < filters; ++i) {
     auto snapshot = make_ref<Snapshot>();
+    snapshot->at_start = true;  // filters have no state
     snapshot->inputs.push_back(std::move(mark));
     mark = Mark{std::move(snapshot), 0};
   }
