@@ -145,6 +145,16 @@ TEST(Memory, WhatIsMadeInsideOtherStagesStaysWithinTheBudget) {
   }
 }
 
+TEST(Memory, IdleBuffersAreGivenBackWhenNoIteratorIsLeft) {
+  const Dataset dataset = large(50, 64 * kKiB);
+  run(dataset, 50);
+  run(dataset, 50);
+  for (int i = 0; i < 1000 && BufferPool::idle_bytes() > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(BufferPool::idle_bytes(), 0u);
+}
+
 TEST(Memory, ABudgetOfAFewElementsIsSlowButWorks) {
   const Dataset dataset =
       large(60, 20 * kKiB)

@@ -55,11 +55,23 @@ SlotRef Exchange::append(std::int64_t expected_rows) {
 
 SlotRef Exchange::append_after(SlotRef slot, std::int64_t expected_rows) {
   if (slot != slots_.end()) ++slot;
-  const SlotRef added = slots_.emplace(slot);
+  if (spare_.empty()) spare_.emplace_back();
+  const SlotRef added = spare_.begin();
+  slots_.splice(slot, spare_, added);
   added->expected_rows = expected_rows;
   total_rows_ += expected_rows;
   if (frontier_ == slots_.end()) frontier_ = added;
   return added;
+}
+
+void Exchange::drop(SlotRef slot) {
+  constexpr std::size_t kMaxSpare = 16;
+  if (spare_.size() >= kMaxSpare) {
+    slots_.erase(slot);
+    return;
+  }
+  *slot = Slot();
+  spare_.splice(spare_.begin(), slots_, slot);
 }
 
 void Exchange::fill(SlotRef slot, Item item, std::int64_t now, bool overtake) {
@@ -89,7 +101,7 @@ void Exchange::advance(std::int64_t now) {
       total_rows_ -= dropped;
     }
     if (item.size == 0) {
-      frontier_ = slots_.erase(frontier_);
+      drop(frontier_++);
       continue;
     }
     ++prefix_items_;
@@ -109,7 +121,7 @@ Item Exchange::take(std::int64_t max, std::int64_t granularity) {
     Item item = std::move(slot.item);
     prefix_bytes_ -= slot.bytes;
     --prefix_items_;
-    slots_.pop_front();
+    drop(slots_.begin());
     return item;
   }
   const std::int64_t share = slot.bytes * rows / slot.item.size;

@@ -81,8 +81,10 @@ class Exchange {
 
  private:
   void advance(std::int64_t now);
+  void drop(SlotRef slot);
 
   std::list<Slot> slots_;
+  std::list<Slot> spare_;  // used up; a block costs no allocation here
   SlotRef frontier_ = slots_.end();  // first slot behind the ready prefix
   std::int64_t prefix_items_ = 0;
   std::int64_t prefix_rows_ = 0;

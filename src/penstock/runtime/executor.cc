@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "penstock/memory/buffer.h"
 #include "penstock/runtime/cpu_budget.h"
 #include "penstock/runtime/event_count.h"
 #include "penstock/runtime/run.h"
@@ -406,11 +407,22 @@ class Executor final : public Scheduler {
     while (!stopping_.load()) {
       {
         std::unique_lock lock(mutex_);
-        if (runs_->empty()) monitor_wake_.wait(lock);
+        if (runs_->empty()) wait_for_runs(lock);
       }
       std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs));
       tick();
     }
+  }
+
+  // Memory for the next epoch is kept for a moment, in which its iterator is
+  // made; then nobody needs it.
+  void wait_for_runs(std::unique_lock<std::mutex>& lock) {
+    const auto some = [this] { return !runs_->empty(); };
+    if (monitor_wake_.wait_for(lock, std::chrono::seconds(1), some)) return;
+    lock.unlock();
+    BufferPool::trim();
+    lock.lock();
+    monitor_wake_.wait(lock, some);
   }
 
   // Affinity and quota can change while the process runs.
