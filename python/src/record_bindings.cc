@@ -2,7 +2,6 @@
 // at offsets, Examples become dicts and back. Pipelines do not come this way.
 #include <array>
 #include <limits>
-#include <protozero/pbf_reader.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "penstock/formats/example.h"
+#include "penstock/formats/message_reader.h"
 #include "penstock/formats/tfrecord.h"
 #include "penstock/ops/files/byte_stream.h"
 
@@ -160,11 +160,10 @@ nb::dict scan_dict(const Scan& s) {
   return d;
 }
 
-using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 /// The values of a Feature, as a list; None if it holds no list.
-nb::object feature_values(pbf_reader feature) {
+nb::object feature_values(MessageReader feature) {
   nb::object values = nb::none();
   while (feature.next()) {
     const std::uint32_t kind = feature.tag();
@@ -174,12 +173,12 @@ nb::object feature_values(pbf_reader feature) {
       continue;
     }
     nb::list list;
-    pbf_reader items = feature.get_message();
+    MessageReader items = feature.get_message();
     while (items.next()) {
       if (items.tag() != 1) {
         items.skip();
       } else if (kind == 1) {
-        const auto view = items.get_view();
+        const std::string_view view = items.get_bytes_view();
         list.append(nb::bytes(view.data(), view.size()));
       } else if (kind == 2) {
         if (items.wire_type() == pbf_wire_type::length_delimited) {
@@ -205,7 +204,7 @@ nb::object feature_values(pbf_reader feature) {
 nb::object example_to_dict(nb::bytes record) {
   nb::dict out;
   try {
-    pbf_reader example(record.c_str(), record.size());
+    MessageReader example({record.c_str(), record.size()});
     bool any = record.size() == 0;
     while (example.next()) {
       if (example.tag() != 1 ||
@@ -213,9 +212,9 @@ nb::object example_to_dict(nb::bytes record) {
         return nb::none();
       }
       any = true;
-      pbf_reader features = example.get_message();
+      MessageReader features = example.get_message();
       while (features.next(1)) {
-        pbf_reader entry = features.get_message();
+        MessageReader entry = features.get_message();
         std::string name;
         nb::object values = nb::none();
         while (entry.next()) {

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <protozero/pbf_reader.hpp>
 
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
+#include "penstock/formats/message_reader.h"
 
 namespace penstock {
 namespace {
 
 using namespace wire;  // NOLINT(google-build-using-namespace)
-using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using Kind = Feature::Kind;
 
@@ -163,11 +162,11 @@ Status ExampleParser::parse(
           collect_entries(features, *lookup_, found, guess, place);
           rest = {};
         }
-        pbf_reader example(rest.data(), rest.size());
+        MessageReader example(rest);
         while (example.next()) {
           if (example.tag() == 1 &&
               example.wire_type() == pbf_wire_type::length_delimited) {
-            collect_entries(view_of(example.get_view()), *lookup_, found, guess,
+            collect_entries(example.get_bytes_view(), *lookup_, found, guess,
                             place);
           } else {
             example.skip();

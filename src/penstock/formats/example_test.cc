@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <protozero/pbf_writer.hpp>
+#include <protozero/varint.hpp>
 
 #include "penstock/formats/tensor_bytes.h"
 #include "tests/support/hex.h"
@@ -257,6 +259,93 @@ TEST(Example, EveryCutOfARecordIsReadOrRefused) {
                                {var_len_feature("i", DType::kInt64),
                                 var_len_feature("s", DType::kString)});
     EXPECT_TRUE(row.ok() == (cut == 0)) << cut;
+  }
+}
+
+/// A message of one field inside the other, `tags` from the outside in, around
+/// `value`; the length of field `wrong` is `more` too large.
+std::string nested(const std::vector<std::uint32_t>& tags, std::size_t wrong,
+                   std::uint64_t more, std::string value) {
+  for (std::size_t i = tags.size(); i-- > 0;) {
+    std::string field(1, static_cast<char>(tags[i] << 3 | 2));
+    protozero::write_varint(std::back_inserter(field),
+                            value.size() + (i == wrong ? more : 0));
+    // The key of a map's entry stands before its value.
+    if (i > 0 && tags[i] == 2) field = "\x0a\x01k" + field;
+    value = field + value;
+  }
+  return value;
+}
+
+constexpr std::uint64_t kTooLong[] = {1, 1ull << 31, 1ull << 32, 1ull << 40,
+                                      1ull << 63};
+
+TEST(Example, LengthsAreCheckedWithAllTheirBits) {
+  const std::pair<DType, std::string> kinds[] = {
+      {DType::kString, "abcd"},
+      {DType::kFloat32, std::string(8, '\0')},
+      {DType::kInt64, "\x01\x02"}};
+  for (const auto& [dtype, value] : kinds) {
+    const std::uint32_t kind = dtype == DType::kString    ? 1
+                               : dtype == DType::kFloat32 ? 2
+                                                          : 3;
+    // Example.features, its entry, the entry's value, the list, its values.
+    const std::vector<std::uint32_t> tags{1, 1, 2, kind, 1};
+    const auto parse = [&](std::size_t wrong, std::uint64_t more) {
+      return parse_one(nested(tags, wrong, more, value),
+                       {var_len_feature("k", dtype)});
+    };
+    const auto whole = parse(0, 0);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_GT((*whole)["k"].num_elements(), 0);
+    for (std::size_t wrong = 0; wrong < tags.size(); ++wrong) {
+      for (const std::uint64_t more : kTooLong) {
+        EXPECT_EQ(parse(wrong, more).status().code(),
+                  absl::StatusCode::kDataLoss)
+            << dtype_name(dtype) << " " << wrong << " " << more;
+      }
+    }
+  }
+  // Of a field that is passed over, too.
+  std::string skipped(1, static_cast<char>(7 << 3 | 2));
+  protozero::write_varint(std::back_inserter(skipped), 1ull << 32);
+  EXPECT_EQ(parse_one(skipped, {var_len_feature("k", DType::kInt64)})
+                .status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(SequenceExample, LengthsAreCheckedWithAllTheirBits) {
+  const auto parser = SequenceExampleParser::make(
+      {}, {ragged_feature("k", DType::kInt64)}).value();
+  // feature_lists, its entry, the entry's value, a step, the list, its values.
+  const std::vector<std::uint32_t> tags{2, 1, 2, 1, 3, 1};
+  const auto whole = parser->parse(nested(tags, 0, 0, "\x05"));
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_THAT(whole->child(1).child("k")[0].as<std::int64_t>(),
+              ElementsAre(5));
+  for (std::size_t wrong = 0; wrong < tags.size(); ++wrong) {
+    for (const std::uint64_t more : kTooLong) {
+      EXPECT_EQ(parser->parse(nested(tags, wrong, more, "\x05"))
+                    .status().code(),
+                absl::StatusCode::kDataLoss)
+          << wrong << " " << more;
+    }
+  }
+}
+
+TEST(TensorBytes, LengthsAreCheckedWithAllTheirBits) {
+  const std::string bytes =
+      serialize_tensor(Tensor::from<float>({1.5f})).value();
+  // The last field is the content: its length is the byte before it.
+  const std::size_t at = bytes.size() - sizeof(float) - 1;
+  ASSERT_EQ(bytes[at], 4);
+  for (const std::uint64_t more : kTooLong) {
+    std::string damaged = bytes.substr(0, at);
+    protozero::write_varint(std::back_inserter(damaged), 4 + more);
+    damaged += bytes.substr(at + 1);
+    EXPECT_EQ(parse_tensor(damaged).status().code(),
+              absl::StatusCode::kDataLoss)
+        << more;
   }
 }
 

@@ -1,11 +1,10 @@
 #include "penstock/formats/example_wire.h"
 
-#include <protozero/pbf_reader.hpp>
+#include "penstock/formats/message_reader.h"
 
 namespace penstock::wire {
 namespace {
 
-using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 std::string_view list_name(List list) {
@@ -16,15 +15,15 @@ std::string_view list_name(List list) {
 
 void read_entry(std::string_view bytes, std::string_view& key,
                 std::string_view& value) {
-  pbf_reader entry(bytes.data(), bytes.size());
+  MessageReader entry(bytes);
   key = value = {};
   while (entry.next()) {
     const bool delimited =
         entry.wire_type() == pbf_wire_type::length_delimited;
     if (delimited && entry.tag() == 1) {
-      key = view_of(entry.get_view());
+      key = entry.get_bytes_view();
     } else if (delimited && entry.tag() == 2) {
-      value = view_of(entry.get_view());
+      value = entry.get_bytes_view();
     } else {
       entry.skip();
     }
@@ -40,13 +39,13 @@ std::int64_t read_long_int(const char*& p, const char* end) {
 void throw_bad_length() { throw protozero::invalid_length_exception(); }
 
 std::pair<List, std::string_view> find_any_list(std::string_view feature) {
-  pbf_reader reader(feature.data(), feature.size());
+  MessageReader reader(feature);
   std::pair<List, std::string_view> found{kNone, {}};
   while (reader.next()) {
     const std::uint32_t tag = reader.tag();
     if (tag >= kBytes && tag <= kInt64 &&
         reader.wire_type() == pbf_wire_type::length_delimited) {
-      found = {static_cast<List>(tag), view_of(reader.get_view())};
+      found = {static_cast<List>(tag), reader.get_bytes_view()};
     } else {
       reader.skip();
     }
@@ -55,19 +54,19 @@ std::pair<List, std::string_view> find_any_list(std::string_view feature) {
 }
 
 void append_any_list(List list, std::string_view bytes, Values& out) {
-  pbf_reader reader(bytes.data(), bytes.size());
+  MessageReader reader(bytes);
   while (reader.next()) {
     const bool one = reader.tag() == 1;
     const pbf_wire_type type = reader.wire_type();
     const bool packed = type == pbf_wire_type::length_delimited;
     if (one && list == kBytes && packed) {
-      out.strings.push_back(view_of(reader.get_view()));
+      out.strings.push_back(reader.get_bytes_view());
     } else if (one && list == kFloat && packed) {
-      append_floats(view_of(reader.get_view()), out.floats);
+      append_floats(reader.get_bytes_view(), out.floats);
     } else if (one && list == kFloat && type == pbf_wire_type::fixed32) {
       out.floats.push_back(reader.get_float());
     } else if (one && list == kInt64 && packed) {
-      append_packed_ints(view_of(reader.get_view()), out.ints);
+      append_packed_ints(reader.get_bytes_view(), out.ints);
     } else if (one && list == kInt64 && type == pbf_wire_type::varint) {
       out.ints.push_back(reader.get_int64());
     } else {
@@ -141,7 +140,7 @@ void collect_entries(std::string_view features,
     }
     p = entry_end;
   }
-  pbf_reader reader(p, static_cast<std::size_t>(end - p));
+  MessageReader reader({p, static_cast<std::size_t>(end - p)});
   while (reader.next()) {
     if (reader.tag() != 1 ||
         reader.wire_type() != pbf_wire_type::length_delimited) {
@@ -150,7 +149,7 @@ void collect_entries(std::string_view features,
     }
     std::string_view key;
     std::string_view value;
-    read_entry(view_of(reader.get_view()), key, value);
+    read_entry(reader.get_bytes_view(), key, value);
     keep(key, value);
   }
 }

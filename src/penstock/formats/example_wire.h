@@ -57,12 +57,6 @@ class ExampleParser::Lookup {
 
 namespace wire {
 
-/// Of protozero's view, which headers do not know.
-template <class View>
-std::string_view view_of(const View& v) {
-  return {v.data(), v.size()};
-}
-
 /// Field numbers of Feature: which list it holds.
 enum List : std::uint32_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 

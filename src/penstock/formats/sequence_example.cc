@@ -1,16 +1,14 @@
 // SequenceExample: its context is read as an Example, its lists step by step.
-#include <protozero/pbf_reader.hpp>
-
 #include "penstock/formats/example.h"
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
+#include "penstock/formats/message_reader.h"
 
 namespace penstock {
 namespace {
 
 using namespace wire;  // NOLINT(google-build-using-namespace)
-using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using Kind = Feature::Kind;
 using Found = std::optional<std::string_view>;
@@ -22,12 +20,11 @@ std::vector<Found> find_lists(std::string_view record,
   std::vector<Found> found(features);
   std::vector<std::size_t> guess;
   std::size_t place = 0;
-  pbf_reader example(record.data(), record.size());
+  MessageReader example(record);
   while (example.next()) {
     if (example.tag() == 2 &&
         example.wire_type() == pbf_wire_type::length_delimited) {
-      collect_entries(view_of(example.get_view()), lookup, found, guess,
-                      place);
+      collect_entries(example.get_bytes_view(), lookup, found, guess, place);
     } else {
       example.skip();
     }
@@ -46,14 +43,14 @@ StatusOr<FeatureColumn> read_steps(const Feature& feature,
   FeatureColumn out;
   out.splits.push_back(0);
   const std::string_view given = bytes.value_or(std::string_view());
-  pbf_reader steps(given.data(), given.size());
+  MessageReader steps(given);
   while (steps.next()) {
     if (steps.tag() != 1 ||
         steps.wire_type() != pbf_wire_type::length_delimited) {
       steps.skip();
       continue;
     }
-    const auto [kind, packed] = find_list(view_of(steps.get_view()));
+    const auto [kind, packed] = find_list(steps.get_bytes_view());
     const std::size_t before = values.size(list);
     if (kind != kNone && kind != list) return wrong_list(feature, kind);
     if (kind == list) append_list(list, packed, values);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
+
+#include "penstock/formats/message_reader.h"
 
 namespace penstock {
 namespace {
@@ -53,12 +54,11 @@ Status malformed(std::string_view why) {
 using protozero::pbf_wire_type;
 
 /// A field of another wire type than its own is none that we know.
-bool is(const protozero::pbf_reader& reader, std::uint32_t tag,
-        pbf_wire_type type) {
+bool is(const MessageReader& reader, std::uint32_t tag, pbf_wire_type type) {
   return reader.tag() == tag && reader.wire_type() == type;
 }
 
-StatusOr<Shape> parse_shape(protozero::pbf_reader shape) {
+StatusOr<Shape> parse_shape(MessageReader shape) {
   Shape out;
   while (shape.next()) {
     if (shape.tag() == 3) return malformed("its rank is unknown");
@@ -66,7 +66,7 @@ StatusOr<Shape> parse_shape(protozero::pbf_reader shape) {
       shape.skip();
       continue;
     }
-    protozero::pbf_reader dim = shape.get_message();
+    MessageReader dim = shape.get_message();
     std::int64_t size = 0;
     while (dim.next()) {
       if (is(dim, 1, pbf_wire_type::varint)) {
@@ -82,8 +82,7 @@ StatusOr<Shape> parse_shape(protozero::pbf_reader shape) {
 }
 
 /// The values of a repeated field, packed or not, as bytes of `dtype`.
-void read_values(protozero::pbf_reader& reader, DType dtype,
-                 std::string& out) {
+void read_values(MessageReader& reader, DType dtype, std::string& out) {
   const pbf_wire_type type = reader.wire_type();
   const bool packed = type == pbf_wire_type::length_delimited;
   switch (reader.tag()) {
@@ -134,7 +133,7 @@ std::uint32_t values_field(DType dtype) {
 }
 
 StatusOr<Tensor> parse_proto(std::string_view bytes, DType wanted) {
-  protozero::pbf_reader first(bytes.data(), bytes.size());
+  MessageReader first(bytes);
   DType dtype = DType::kInvalid;
   Shape shape;
   while (first.next()) {
@@ -159,17 +158,15 @@ StatusOr<Tensor> parse_proto(std::string_view bytes, DType wanted) {
   if (!count) return malformed("its shape is impossible");
   std::string content;
   std::vector<std::string_view> strings;
-  protozero::pbf_reader reader(bytes.data(), bytes.size());
+  MessageReader reader(bytes);
   while (reader.next()) {
     const std::uint32_t tag = reader.tag();
     const bool delimited =
         reader.wire_type() == pbf_wire_type::length_delimited;
     if (delimited && tag == kContent && dtype != DType::kString) {
-      const auto view = reader.get_view();
-      content.assign(view.data(), view.size());
+      content = reader.get_bytes_view();
     } else if (delimited && tag == kStrings && dtype == DType::kString) {
-      const auto view = reader.get_view();
-      strings.emplace_back(view.data(), view.size());
+      strings.push_back(reader.get_bytes_view());
     } else if (tag == values_field(dtype) && dtype != DType::kString) {
       read_values(reader, dtype, content);
     } else {
