@@ -418,15 +418,16 @@ def test_jsonl_passes_over_blank_lines(tmp_path):
     assert [int(r["a"]) for r in ds] == [1, 2]
 
 
-def test_records_that_do_not_parse_name_their_file(tmp_path):
+def test_records_that_do_not_parse_name_their_place(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
         (tmp_path / f"{name}.csv").write_text("a\n1\n2\n")
     (tmp_path / "b.jsonl").write_text('{"a": 3}\n{oops\n')
     (tmp_path / "b.csv").write_text("a\n3\noops\n")
-    for kind in ("jsonl", "csv"):
+    for kind, byte in {"jsonl": 9, "csv": 4}.items():
         read = getattr(ps.Dataset, kind)
-        with pytest.raises(ps.Error, match=rf"b\.{kind}': record 1: "):
+        where = rf"b\.{kind}': record 1 at byte {byte}: "
+        with pytest.raises(ps.Error, match=where):
             read(str(tmp_path / f"*.{kind}"), {"a": ps.int64}).to_list()
 
 

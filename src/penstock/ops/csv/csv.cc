@@ -76,6 +76,7 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
       std::make_shared<CsvSplitter>(options.format, options.header);
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
+  format->with_offsets = true;
   format->fs = &fs;
   format->identity = csv_identity(options);
   RecordParts parts;

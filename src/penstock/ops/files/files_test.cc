@@ -156,6 +156,41 @@ TEST(Csv, ErrorsNameStageAndColumn) {
                             HasSubstr("column 'a' must be int64, got 'x'")));
 }
 
+// Also behind a header, blank lines and further reads, and of compressed files.
+TEST(Csv, ErrorsNameFileRecordAndByte) {
+  std::string text = "a,b\r\n\n";
+  for (int i = 0; i < 200'000; ++i) text += std::to_string(i) + ",\"\n\"\n";
+  const std::size_t damaged = text.size();
+  text += "x,y\n1,z\n";
+  for (const std::string& path : {put(text), put(gzip(text))}) {
+    const Dataset ds = Dataset::csv(
+        path, {.columns = {{"a", DType::kInt64}, {"b", DType::kString}},
+               .compression = "auto"});
+    EXPECT_THAT(error_of([&] { ds.to_list(); }),
+                HasSubstr("'" + path + "': record 200000 at byte " +
+                          std::to_string(damaged) + ": column 'a' must be"));
+  }
+}
+
+TEST(Jsonl, ErrorsNameFileRecordAndByte) {
+  const std::string path = put("\n{\"a\": 1}\n \n{oops\n{\"a\": 2}\n[]\n");
+  const auto got = drain(Dataset::jsonl(path, {{"a", DType::kInt64}}));
+  ASSERT_THAT(got, SizeIs(4));
+  EXPECT_THAT(got[1],
+              AllOf(StartsWith("!jsonl#0"),
+                    HasSubstr("'" + path + "': record 1 at byte 12: ")));
+  EXPECT_THAT(got[3], HasSubstr("record 3 at byte 27: "));
+}
+
+TEST(Tar, ErrorsOfASampleNameFileRecordAndByte) {
+  const std::string path =
+      put(TarBuilder().file("a.x", "1").file("b.y", "2").finish());
+  const auto got = drain(Dataset::tar(path, {.fields = {"x"}}));
+  ASSERT_THAT(got, SizeIs(2));
+  EXPECT_THAT(got[1], HasSubstr("'" + path + "': record 1 at byte 1024: "
+                                "sample 'b' has no 'x'"));
+}
+
 TEST(Csv, RefusesWrongArguments) {
   const std::string path = put("a,b\n1,2\n");
   EXPECT_EQ(error_of([&] { Dataset::csv(path, {.select_columns = {"q"}}); }),

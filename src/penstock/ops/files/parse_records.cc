@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "penstock/formats/splitter.h"
 #include "penstock/ops/each_row.h"
 #include "penstock/ops/strings_of.h"
 
@@ -15,11 +16,23 @@ TransformTraits one_to_one() {
   return traits;
 }
 
-/// An error of a record, with the file that it is in.
-Status in_file(const Status& status, const Origin& origin) {
-  if (!origin.path || origin.path->file().empty()) return status;
-  return annotate(status, absl::StrCat("'", origin.path->file(), "': record ",
-                                       origin.ordinal, ": "));
+/// Leaves the records of a block of (record, offset).
+Column take_offsets(Block& block) {
+  if (block.columns().size() != 2) return Column();  // nothing but errors
+  Column offsets = std::move(block.columns()[1]);
+  Block::Columns records;
+  records.push_back(std::move(block.columns()[0]));
+  block.replace(Structure::leaf(), std::move(records));
+  return offsets;
+}
+
+/// An error of a record, with the place that it has in its file.
+Status in_file(const Status& status, const Origin& origin,
+               const Tensor& offset) {
+  return annotate(
+      status, absl::StrCat("'", origin.path->file(), "': ",
+                           record_place(origin.ordinal,
+                                        offset.value<std::int64_t>())));
 }
 
 class ParseRecords final : public Transform {
@@ -28,6 +41,7 @@ class ParseRecords final : public Transform {
       : structure_(structure), parse_(std::move(parse)) {}
   TransformTraits traits() const override { return one_to_one(); }
   Status apply(Block& block, CallContext& context) const override {
+    const Column offsets = take_offsets(block);
     PS_ASSIGN_OR_RETURN(const auto records, strings_of(block));
     Block::Columns columns;
     std::vector<std::pair<std::int64_t, Status>> failed;
@@ -35,7 +49,8 @@ class ParseRecords final : public Transform {
     Block::Errors errors = block.errors();
     for (const auto& [row, status] : failed) {
       const Origin origin = block.origins().at(row);
-      errors.emplace_back(row, context.error(in_file(status, origin), origin));
+      errors.emplace_back(
+          row, context.error(in_file(status, origin, offsets.row(row)), origin));
     }
     std::sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
       return a.first < b.first;
@@ -57,10 +72,15 @@ class ParseEach final : public Transform {
       : parse_(std::move(parse)) {}
   TransformTraits traits() const override { return one_to_one(); }
   Status apply(Block& block, CallContext& context) const override {
+    const Column offsets = take_offsets(block);
     PS_ASSIGN_OR_RETURN(const auto records, strings_of(block));
-    return replace_each_row(block, context, [&](std::int64_t row) {
-      return parse_(records[static_cast<std::size_t>(row)]);
-    });
+    const auto parse = [&](std::int64_t row) -> StatusOr<Element> {
+      auto parsed = parse_(records[static_cast<std::size_t>(row)]);
+      if (parsed.ok()) return parsed;
+      return in_file(parsed.status(), block.origins().at(row),
+                     offsets.row(row));
+    };
+    return replace_each_row(block, context, parse);
   }
 
  private:

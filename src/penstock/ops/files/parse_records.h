@@ -18,7 +18,8 @@ using ParseFn = std::function<Status(
     std::span<const std::int64_t> skip, Block::Columns& columns,
     std::vector<std::pair<std::int64_t, Status>>& failed)>;
 
-/// A transform, one to one: native, without state.
+/// A transform of (record, offset in its file), one to one: native, without
+/// state. Its errors name file, record and offset.
 std::shared_ptr<const Transform> make_parse_records(const Structure* structure,
                                                     ParseFn parse);
 

@@ -40,17 +40,26 @@ struct Reading final : SequencerState {
   std::vector<std::string_view> values;
 };
 
+Spec spec_of_records(const RecordFormat& format) {
+  const Spec record = Spec::tensor(DType::kString, PartialShape(Shape{}));
+  if (!format.with_offsets) return record;
+  return Spec::tuple(
+      {record, Spec::tensor(DType::kInt64, PartialShape(Shape{}))});
+}
+
 class RecordFile final : public SequencerOp {
  public:
   RecordFile(RecordFormatRef format, std::string path)
-      : format_(std::move(format)), path_(std::move(path)) {}
+      : format_(std::move(format)),
+        path_(std::move(path)),
+        spec_(spec_of_records(*format_)) {}
 
   std::string_view op() const override { return format_->op; }
   std::string describe() const override {
     return absl::StrCat(format_->op, "('", path_, "')");
   }
   StatusOr<Spec> output_spec(std::span<const Spec>) const override {
-    return Spec::tensor(DType::kString, PartialShape(Shape{}));
+    return spec_;
   }
   Cardinality cardinality(std::span<const Cardinality>) const override {
     return Cardinality::unknown();
@@ -206,28 +215,45 @@ class RecordFile final : public SequencerOp {
     return absl::OkStatus();
   }
 
-  void emit(Reading& state, const SplitInput& in, Outputs& out) const {
+  StatusOr<Block::Columns> columns_of(Reading& state,
+                                      const SplitInput& in) const {
     const auto& rows = state.cut.rows;
-    if (rows.empty()) return;
     state.values.clear();
     for (const SplitRow& row : rows) {
       state.values.push_back(in.bytes.substr(row.begin, row.size));
     }
+    Block::Columns columns;
+    PS_ASSIGN_OR_RETURN(Column records,
+                        strings_column(state.values, state.buffer));
+    columns.push_back(std::move(records));
+    if (!format_->with_offsets) return columns;
+    PS_ASSIGN_OR_RETURN(Tensor offsets,
+                        Tensor::allocate<std::int64_t>(
+                            Shape{static_cast<std::int64_t>(rows.size())}));
+    const auto to = offsets.mutable_as<std::int64_t>();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      to[i] = in.offset + static_cast<std::int64_t>(rows[i].begin);
+    }
+    columns.emplace_back(std::move(offsets));
+    return columns;
+  }
+
+  void emit(Reading& state, const SplitInput& in, Outputs& out) const {
+    const auto& rows = state.cut.rows;
+    if (rows.empty()) return;
     Block block;
-    auto column = strings_column(state.values, state.buffer);
+    auto columns = columns_of(state, in);
     const auto n = static_cast<std::int64_t>(rows.size());
     const Origins origins(state.path, state.record);
-    if (column.ok()) {
-      Block::Columns columns;
-      columns.push_back(*std::move(column));
-      block = Block(Structure::leaf(), std::move(columns), n, origins);
+    if (columns.ok()) {
+      block = Block(spec_.structure(), *std::move(columns), n, origins);
     } else {
       block = Block(nullptr, {}, n, origins);
     }
     for (std::int64_t i = 0; i < n; ++i) {
-      const Status& status = column.ok()
+      const Status& status = columns.ok()
                                  ? rows[static_cast<std::size_t>(i)].error
-                                 : column.status();
+                                 : columns.status();
       if (!status.ok()) {
         block.errors().emplace_back(i, error(state, status, state.record + i));
       }
@@ -258,6 +284,7 @@ class RecordFile final : public SequencerOp {
 
   const RecordFormatRef format_;
   const std::string path_;
+  const Spec spec_;
 };
 
 class OpenFile final : public DatasetFunction {
@@ -273,7 +300,7 @@ class OpenFile final : public DatasetFunction {
         make_record_file(format_, std::string(element[0].str())), {});
   }
   StatusOr<Spec> output_spec(const Spec&) const override {
-    return Spec::tensor(DType::kString, PartialShape(Shape{}));
+    return spec_of_records(*format_);
   }
   std::string identity() const override {
     return absl::StrCat(format_->op, ":", format_->identity);

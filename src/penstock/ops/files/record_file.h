@@ -22,13 +22,15 @@ struct RecordFormat {
   /// For kAuto: whether a stream that begins so is zlib; null: never.
   bool (*zlib)(std::string_view first_bytes) = nullptr;
   std::int64_t max_record_bytes = std::int64_t{1} << 30;
+  /// Elements are (record, its offset in the uncompressed file).
+  bool with_offsets = false;
   FileSystem* fs = &FileSystem::local();
   /// What changes the records, besides the files: part of the fingerprint.
   std::string identity;
 };
 using RecordFormatRef = std::shared_ptr<const RecordFormat>;
 
-/// A dataset of the records of `path`, as strings.
+/// A dataset of the records of `path`: strings, with_offsets pairs.
 std::shared_ptr<const Operator> make_record_file(RecordFormatRef format,
                                                  std::string path);
 

@@ -22,6 +22,7 @@ StatusOr<std::shared_ptr<const Operator>> make_jsonl(
   format->splitter = std::make_shared<LineSplitter>(0, /*skip_blank=*/true);
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
+  format->with_offsets = true;
   format->fs = &fs;
   for (const JsonField& f : options.fields) {
     absl::StrAppend(&format->identity, f.name, "\n", f.key, "\n",

@@ -69,6 +69,7 @@ StatusOr<std::shared_ptr<const Operator>> make_tar(const TarOptions& options,
   format->splitter = std::make_shared<TarSplitter>();
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
+  format->with_offsets = true;
   format->fs = &fs;
   format->identity =
       absl::StrCat(to_absl(compression_name(options.compression)), ",",
