@@ -240,6 +240,19 @@ Compression sniff_compression(std::string_view bytes, bool zlib) {
   return Compression::kNone;
 }
 
+bool looks_like_zlib(std::string_view bytes, bool whole) {
+  if (sniff_compression(bytes, true) != Compression::kZlib) return false;
+  Inflate inflate(/*gzip=*/false);
+  char dropped[4096];
+  for (;;) {
+    const auto progress = inflate.run(bytes, dropped, sizeof(dropped));
+    if (!progress.ok()) return false;
+    bytes.remove_prefix(progress->read);
+    if (progress->read == 0 && progress->written == 0) break;
+  }
+  return inflate.complete() || !whole;
+}
+
 std::unique_ptr<Decompressor> Decompressor::make(Compression compression) {
   if (compression == Compression::kZstd) {
     return std::make_unique<ZstdDecompress>();

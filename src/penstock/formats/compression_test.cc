@@ -140,5 +140,24 @@ TEST(Compression, IsToldByTheFirstBytes) {
   EXPECT_EQ(sniff_compression("plain text", true), Compression::kNone);
 }
 
+TEST(Compression, ZlibIsToldFromTextThatBeginsLikeIt) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "x^2 + " + std::to_string(i) + "\n";
+  for (const int level : {0, 1, 3, 6, 9}) {
+    for (const std::string& plain : {std::string("a"), text}) {
+      const std::string zlib = squeeze(Compression::kZlib, plain, level);
+      EXPECT_TRUE(looks_like_zlib(zlib, true)) << level;
+      EXPECT_TRUE(looks_like_zlib(zlib.substr(0, 16), false)) << level;
+    }
+  }
+  for (const char second : {'\x01', '^', '\x9c', '\xda'}) {
+    for (std::size_t size = 0; size <= text.size(); ++size) {
+      const std::string like = std::string{'x', second} + text.substr(0, size);
+      EXPECT_FALSE(looks_like_zlib(like, true)) << like;
+      if (size > 500) EXPECT_FALSE(looks_like_zlib(like, false)) << like;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock

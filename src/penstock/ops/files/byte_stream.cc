@@ -8,7 +8,7 @@ namespace penstock::ops {
 namespace {
 
 constexpr std::size_t kCompressedRead = std::size_t{1} << 20;
-constexpr std::size_t kSniffed = 16;
+constexpr std::size_t kSniffed = 512;
 // The kernel is told this much ahead, a half at a time: its own read-ahead is
 // 128 KiB.
 constexpr std::int64_t kAhead = std::int64_t{8} << 20;
@@ -27,7 +27,9 @@ StatusOr<std::unique_ptr<ByteStream>> ByteStream::open(
                         stream->read_file(first, kSniffed));
     stream->file_offset_ = 0;
     const std::string_view bytes(first, n);
-    compression = sniff_compression(bytes, zlib != nullptr && zlib(bytes));
+    compression = sniff_compression(
+        bytes, zlib != nullptr ? zlib(bytes)
+                               : looks_like_zlib(bytes, n < kSniffed));
   }
   if (compression != Compression::kNone) {
     stream->decompressor_ = Decompressor::make(compression);

@@ -12,7 +12,8 @@ namespace penstock::ops {
 
 class ByteStream {
  public:
-  /// `zlib` tells kAuto whether a stream that begins so is zlib.
+  /// `zlib` tells kAuto whether a stream that begins so is zlib; without it
+  /// that is seen by inflating what the stream begins with.
   static StatusOr<std::unique_ptr<ByteStream>> open(
       FileSystem& fs, const std::string& path, Compression compression,
       bool (*zlib)(std::string_view first_bytes) = nullptr);

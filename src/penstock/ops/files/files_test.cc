@@ -90,6 +90,27 @@ TEST(TextLines, ContinuesFromAStateInTheMiddleOfACompressedFile) {
   EXPECT_FALSE(rest.next().has_value());
 }
 
+TEST(TextLines, AutoTellsEveryCompressionAndLeavesTextAlone) {
+  const std::string text = many_lines(1000);
+  for (const Compression c :
+       {Compression::kGzip, Compression::kZlib, Compression::kZstd}) {
+    auto compressor = Compressor::make(c).value();
+    std::string bytes;
+    ASSERT_TRUE(compressor->add(text, bytes).ok());
+    ASSERT_TRUE(compressor->finish(bytes).ok());
+    EXPECT_EQ(Dataset::text_lines(put(bytes), {.compression = "auto"})
+                  .to_list().size(),
+              1000u)
+        << compression_name(c);
+  }
+  for (const std::string plain : {"x^2 = 4", "x^", "x"}) {
+    const auto lines =
+        Dataset::text_lines(put(plain), {.compression = "auto"}).to_list();
+    ASSERT_THAT(lines, SizeIs(1));
+    EXPECT_EQ(lines[0][0].str(), plain);
+  }
+}
+
 TEST(TextLines, LineAboveTheLimitIsAnError) {
   EXPECT_THAT(drain(Dataset::text_lines(put("ab\n" + std::string(50, 'x') + "\n"),
                                         {.max_record_bytes = 10})),
