@@ -92,8 +92,16 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
       at = next;
       continue;
     }
-    payload += static_cast<std::int64_t>(end - at) + 1;
-    out.rows.push_back({at, end - at, next, {}});
+    SplitRow row{at, end - at, next, {}};
+    const auto row_size = static_cast<std::int64_t>(row.size);
+    if (row_size > in.max_record_bytes) {
+      row.error = annotate(
+          record_too_large(row_size, in.max_record_bytes),
+          record_place(in.record + static_cast<std::int64_t>(out.rows.size()),
+                       in.offset + static_cast<std::int64_t>(at)));
+    }
+    payload += row_size + 1;
+    out.rows.push_back(std::move(row));
     at = next;
   }
   if (in.offset == 0 && out.rows.empty() && !in.at_end) return;

@@ -207,6 +207,14 @@ void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
           in.record + static_cast<std::int64_t>(out.rows.size()),
           in.offset + static_cast<std::int64_t>(where));
     };
+    const auto finish_sample = [&] {
+      const auto size = static_cast<std::int64_t>(end - begin);
+      if (size > in.max_record_bytes) {
+        refused = annotate(record_too_large(size, in.max_record_bytes),
+                           place(begin));
+      }
+      out.rows.push_back({begin, end - begin, end, std::move(refused)});
+    };
     while (!done) {
       if (end == in.bytes.size() && in.at_end) break;
       const Member member = read_member(in.bytes, end);
@@ -222,7 +230,7 @@ void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
           }
           if (in.at_end) {
             // The files before it are whole.
-            if (any) out.rows.push_back({begin, end - begin, end, {}});
+            if (any) finish_sample();
             out.fail(end, annotate(absl::DataLossError(absl::StrCat(
                                        "truncated: needs ", member.needed,
                                        " bytes, the file has ",
@@ -235,7 +243,7 @@ void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
           return;
         }
         case Member::Kind::kDamaged:
-          if (any) out.rows.push_back({begin, end - begin, end, {}});
+          if (any) finish_sample();
           out.fail(end, annotate(absl::DataLossError(
                                      end == 0 && in.offset == 0
                                          ? "damaged header; is it a tar file?"
@@ -243,7 +251,7 @@ void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
                                  place(end)));
           return;
         case Member::Kind::kEnd:
-          if (any) out.rows.push_back({begin, end - begin, end, {}});
+          if (any) finish_sample();
           out.stop = true;
           return;
         case Member::Kind::kOther:
@@ -274,7 +282,7 @@ void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
       out.consumed = end;
       return;
     }
-    out.rows.push_back({begin, end - begin, end, std::move(refused)});
+    finish_sample();
     payload += static_cast<std::int64_t>(end - begin);
     at = end;
     out.consumed = at;

@@ -203,6 +203,45 @@ TEST(Jsonl, ErrorsNameFileRecordAndByte) {
   EXPECT_THAT(got[3], HasSubstr("record 3 at byte 27: "));
 }
 
+TEST(Tar, TheWholeSampleCountsForTheLimit) {
+  const std::string small(600, 's');
+  const std::string path = put(TarBuilder()
+                                   .file("a.x", small)
+                                   .file("b.x", small)
+                                   .file("b.y", small)
+                                   .file("c.x", small)
+                                   .file("d.x", small)
+                                   .file("d.y", small)
+                                   .finish());
+  const auto got = drain(
+      Dataset::tar(path, {.fields = {"x"}, .max_record_bytes = 2000}));
+  ASSERT_THAT(got, SizeIs(4));
+  EXPECT_THAT(got[0], HasSubstr("sss"));
+  EXPECT_THAT(got[1], AllOf(StartsWith("!tar#0"),
+                            HasSubstr("record 1 at byte 1536: has 3072 bytes or "
+                                      "more, max_record_bytes is 2000")));
+  EXPECT_THAT(got[2], HasSubstr("sss"));
+  EXPECT_THAT(got[3], HasSubstr("record 3 at byte 6144: has 3072 bytes"));
+}
+
+TEST(Tar, TheLastSampleMustNotLeaveTheArchiveEither) {
+  const auto got = drain(Dataset::tar(
+      put(TarBuilder().file("a.x", "1").file("../b.x", "2").finish()),
+      {.fields = {"x"}}));
+  ASSERT_THAT(got, SizeIs(2));
+  EXPECT_THAT(got[1], HasSubstr("'../b.x' leads out of the archive"));
+}
+
+TEST(Csv, RecordAboveTheLimitIsAnErrorInItsPlace) {
+  const auto got = drain(Dataset::csv(
+      put("a\n1\n" + std::string(50, '2') + "\n3\n"),
+      {.columns = {{"a", DType::kInt64}}, .max_record_bytes = 10}));
+  ASSERT_THAT(got, SizeIs(3));
+  EXPECT_THAT(got[1],
+              HasSubstr("record 1 at byte 4: has 50 bytes or more, "
+                        "max_record_bytes is 10"));
+}
+
 TEST(Tar, ErrorsOfASampleNameFileRecordAndByte) {
   const std::string path =
       put(TarBuilder().file("a.x", "1").file("b.y", "2").finish());
