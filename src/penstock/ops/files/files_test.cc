@@ -346,6 +346,29 @@ TEST(ImageFolder, TellsItsClasses) {
               StartsWith("image_folder: cannot list"));
 }
 
+TEST(ParseExample, InheritsTheErrorPolicyOfThePipeline) {
+  const std::string good =
+      serialize_example(Element::dict({{"a", Tensor::from<std::int64_t>({7})}}))
+          .value();
+  const std::vector<std::string_view> bytes{good, "?", good};
+  const Dataset records = Dataset::from_tensor_slices(
+      Tensor::strings(bytes, Shape{3}).value());
+  Options options;
+  options.on_error = ErrorPolicy::skip();
+  const Dataset ds =
+      records.parse_example({fixed_len_feature("a", DType::kInt64)});
+  EXPECT_THAT(drain(ds), SizeIs(3));
+  EXPECT_THAT(error_of([&] { ds.to_list(); }), HasSubstr("parse_example#1"));
+  const auto got = ds.with_options(options).to_list();
+  ASSERT_THAT(got, SizeIs(2));
+  EXPECT_EQ(got[1]["a"].value<std::int64_t>(), 7);
+  const auto sequences =
+      records.parse_sequence_example({fixed_len_feature("a", DType::kInt64)},
+                                     {})
+          .with_options(options);
+  EXPECT_THAT(sequences.to_list(), SizeIs(2));
+}
+
 TEST(ParseExample, ChecksItsInputAndFeatures) {
   EXPECT_THAT(error_of([] {
                 Dataset::range(3).parse_example(

@@ -123,7 +123,8 @@ bool inherits(const Operator& op) {
   const auto* own = dynamic_cast<const OwnErrorPolicy*>(&op);
   return (own == nullptr ||
           own->error_policy().kind == ErrorPolicy::Kind::kInherit) &&
-         (calls_user_code(op) || may_fail_natively(op));
+         (calls_user_code(op) || may_fail_natively(op) ||
+          dynamic_cast<const FailsOnElements*>(&op) != nullptr);
 }
 
 class Rewriter {

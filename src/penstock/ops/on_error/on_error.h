@@ -12,8 +12,14 @@ class OwnErrorPolicy {
   virtual const ErrorPolicy& error_policy() const = 0;
 };
 
-/// The graph with `policy` behind every stage that calls code of the user and
-/// says nothing about errors itself; replaces what an earlier call did. Errors
+/// An operator whose own work fails on elements, without code of the user.
+class FailsOnElements {
+ public:
+  virtual ~FailsOnElements() = default;
+};
+
+/// The graph with `policy` behind every stage that calls code of the user or
+/// fails on elements, and says nothing about errors itself; replaces what an earlier call did. Errors
 /// below a stage that needs random access are skipped behind that stage.
 StatusOr<NodeRef> with_error_policy(const NodeRef& node,
                                     const ErrorPolicy& policy);

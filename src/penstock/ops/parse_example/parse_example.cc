@@ -6,6 +6,7 @@
 #include "penstock/ops/parse_example/parse_example.h"
 
 #include "penstock/ops/each_row.h"
+#include "penstock/ops/on_error/on_error.h"
 #include "penstock/ops/strings_of.h"
 
 namespace penstock::ops {
@@ -63,7 +64,7 @@ Block::Errors merged(const Block& block,
   return out;
 }
 
-class ParseExample final : public TransformOp {
+class ParseExample final : public TransformOp, public FailsOnElements {
  public:
   explicit ParseExample(std::shared_ptr<const ExampleParser> parser)
       : parser_(std::move(parser)), spec_(parser_->spec()) {}
@@ -161,7 +162,8 @@ class ParseExample final : public TransformOp {
   const Spec spec_;
 };
 
-class ParseSequenceExample final : public TransformOp {
+class ParseSequenceExample final : public TransformOp,
+                                   public FailsOnElements {
  public:
   ParseSequenceExample(std::shared_ptr<const SequenceExampleParser> parser,
                        std::string names, std::string identity)
