@@ -34,7 +34,7 @@ void check(const StatusOr<Tensor>& result) {
 
 void check_jpeg(std::string_view data) {
   JpegOptions options;
-  options.max_pixels = kMaxPixels;
+  options.max_image_pixels = kMaxPixels;
   const std::size_t n = data.size();
   options.ratio = 1 << (n % 4);
   options.fancy_upscaling = n / 4 % 2 == 0;
@@ -66,21 +66,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes,
       check(decode_png(
           data, {.channels = static_cast<int>(size % 5),
                  .dtype = size / 5 % 2 == 0 ? DType::kUInt8 : DType::kUInt16,
-                 .max_pixels = kMaxPixels}));
+                 .max_image_pixels = kMaxPixels}));
       break;
     case Format::kWebp:
-      check(decode_webp(data, {.max_pixels = kMaxPixels}));
-      check(decode_webp(data, {.channels = 1, .max_pixels = kMaxPixels}));
+      check(decode_webp(data, {.max_image_pixels = kMaxPixels}));
+      check(decode_webp(data, {.channels = 1, .max_image_pixels = kMaxPixels}));
       check(decode_webp_frames(
           data, {.channels = size % 2 == 0 ? 0 : 3,
-                 .max_pixels = kMaxPixels,
+                 .max_image_pixels = kMaxPixels,
                  .max_frames = static_cast<std::int64_t>(size % 3)}));
       break;
     case Format::kBmp:
-      check(decode_bmp(data, {.max_pixels = kMaxPixels}));
+      check(decode_bmp(data, {.max_image_pixels = kMaxPixels}));
       break;
     case Format::kGif:
-      check(decode_gif(data, {.max_pixels = kMaxPixels}));
+      check(decode_gif(data, {.max_image_pixels = kMaxPixels}));
       break;
     case Format::kUnknown:
       check(decode_image(data));

@@ -49,7 +49,7 @@ def decode_jpeg(
         exif_orientation=bool(exif_orientation),
         allow_scaled_decoding=bool(allow_scaled_decoding),
         strict=bool(strict),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -84,7 +84,7 @@ def decode_and_crop_jpeg(
         try_recover_truncated=bool(try_recover_truncated),
         acceptable_fraction=number(op, "acceptable_fraction", acceptable_fraction),
         dct_method=str(dct_method),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -122,7 +122,7 @@ def decode_png(
         contents,
         channels=integer(op, "channels", channels),
         dtype=dtype_of(op, dtype),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -142,7 +142,7 @@ def decode_webp(
         "image.decode_webp",
         contents,
         channels=integer(op, "channels", channels),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -163,7 +163,7 @@ def decode_bmp(
         "image.decode_bmp",
         contents,
         channels=integer(op, "channels", channels),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -184,7 +184,7 @@ def decode_gif(
         "image.decode_gif",
         contents,
         max_frames=integer(op, "max_frames", max_frames),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 
@@ -214,7 +214,7 @@ def decode_image(
         channels=integer(op, "channels", channels),
         dtype=dtype_of(op, dtype),
         expand_animations=bool(expand_animations),
-        max_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
     )
 
 

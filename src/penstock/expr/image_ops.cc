@@ -170,30 +170,31 @@ StatusOr<Tensor> extract_jpeg_shape(const RowCall& call) {
 
 StatusOr<Tensor> decode_png(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const auto o, decode_params(Params(call)));
-  return image::decode_png(call.args[0].str(), {.channels = o.channels,
-                                                .dtype = o.dtype,
-                                                .max_pixels = o.max_pixels});
+  return image::decode_png(call.args[0].str(),
+                           {.channels = o.channels,
+                            .dtype = o.dtype,
+                            .max_image_pixels = o.max_image_pixels});
 }
 
 StatusOr<Tensor> decode_webp(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const auto o, decode_params(Params(call)));
   return image::decode_webp(
       call.args[0].str(),
-      {.channels = o.channels, .max_pixels = o.max_pixels});
+      {.channels = o.channels, .max_image_pixels = o.max_image_pixels});
 }
 
 StatusOr<Tensor> decode_bmp(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const auto o, decode_params(Params(call)));
   return image::decode_bmp(
       call.args[0].str(),
-      {.channels = o.channels, .max_pixels = o.max_pixels});
+      {.channels = o.channels, .max_image_pixels = o.max_image_pixels});
 }
 
 StatusOr<Tensor> decode_gif(const RowCall& call) {
   image::GifOptions options;
   PS_ASSIGN_OR_RETURN(
-      options.max_pixels,
-      call.attributes.integer("max_pixels", image::kDefaultMaxPixels));
+      options.max_image_pixels,
+      call.attributes.integer("max_image_pixels", image::kDefaultMaxPixels));
   PS_ASSIGN_OR_RETURN(options.max_frames,
                       call.attributes.integer("max_frames", 0));
   return image::decode_gif(call.args[0].str(), options);

@@ -192,8 +192,9 @@ StatusOr<image::JpegOptions> jpeg_params(const Params& params) {
   PS_ASSIGN_OR_RETURN(options.exif_orientation,
                       params.boolean("exif_orientation", false));
   PS_ASSIGN_OR_RETURN(options.strict, params.boolean("strict", false));
-  PS_ASSIGN_OR_RETURN(options.max_pixels,
-                      params.integer("max_pixels", image::kDefaultMaxPixels));
+  PS_ASSIGN_OR_RETURN(options.max_image_pixels,
+                      params.integer("max_image_pixels",
+                                     image::kDefaultMaxPixels));
   return options;
 }
 
@@ -205,8 +206,9 @@ StatusOr<image::DecodeOptions> decode_params(const Params& params) {
                       params.attributes().dtype("dtype", DType::kUInt8));
   PS_ASSIGN_OR_RETURN(options.expand_animations,
                       params.boolean("expand_animations", true));
-  PS_ASSIGN_OR_RETURN(options.max_pixels,
-                      params.integer("max_pixels", image::kDefaultMaxPixels));
+  PS_ASSIGN_OR_RETURN(options.max_image_pixels,
+                      params.integer("max_image_pixels",
+                                     image::kDefaultMaxPixels));
   return options;
 }
 

@@ -45,7 +45,7 @@ struct JpegOptions {
   bool exif_orientation = false;
   /// Also refuses data that libjpeg only warns of.
   bool strict = false;
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
 };
 
 /// A part of a picture, in pixels of the decoded (scaled) picture.
@@ -78,14 +78,14 @@ StatusOr<Tensor> decode_and_crop_jpeg(std::string_view contents,
 struct PngOptions {
   int channels = 0;  // 0: as stored; 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA
   DType dtype = DType::kUInt8;  // or kUInt16
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
 };
 StatusOr<Tensor> decode_png(std::string_view contents,
                             const PngOptions& options = {});
 
 struct WebpOptions {
   int channels = 0;  // 0: 3, or 4 when there is an alpha channel; 1, 3, 4
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
 };
 /// A still picture; refuses an animation.
 StatusOr<Tensor> decode_webp(std::string_view contents,
@@ -94,7 +94,7 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
 struct WebpFramesOptions {
   int channels = 0;  // 0: 4; 1, 3, 4
   /// Counts the pixels of all frames.
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
   /// Frames beyond this are not decoded; 0: all.
   std::int64_t max_frames = 0;
 };
@@ -107,7 +107,7 @@ bool is_webp_animation(std::string_view contents);
 
 struct BmpOptions {
   int channels = 0;  // 0: as stored (a grey palette is 1); 1, 3, 4
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
 };
 /// 1, 4, 8, 16, 24 and 32 bits per pixel; not the run-length encodings.
 StatusOr<Tensor> decode_bmp(std::string_view contents,
@@ -115,7 +115,7 @@ StatusOr<Tensor> decode_bmp(std::string_view contents,
 
 struct GifOptions {
   /// Counts the pixels of all frames.
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
   /// Frames beyond this are not decoded; 0: all.
   std::int64_t max_frames = 0;
 };
@@ -130,7 +130,7 @@ struct DecodeOptions {
   /// A GIF gives [frames, height, width, 3], an animated WebP [frames, height,
   /// width, 4]; false: the first frame.
   bool expand_animations = true;
-  std::int64_t max_pixels = kDefaultMaxPixels;
+  std::int64_t max_image_pixels = kDefaultMaxPixels;
 };
 /// Any of the formats, told by its first bytes.
 StatusOr<Tensor> decode_image(std::string_view contents,

@@ -101,7 +101,7 @@ Status read_palette(const Bytes& in, std::size_t at, std::size_t entry_bytes,
   return absl::OkStatus();
 }
 
-StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
+StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_image_pixels) {
   Picture p;
   if (in.size() < 26) return failure("the data end in the header");
   p.pixels_at = in.u32(10);
@@ -131,10 +131,11 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_pixels) {
   if (p.width <= 0 || p.height <= 0) {
     return failure("the size ", p.height, " x ", p.width);
   }
-  if (p.width > max_pixels / p.height) {
+  if (p.width > max_image_pixels / p.height) {
     return absl::ResourceExhaustedError(
         absl::StrCat("decode_bmp: BMP: ", p.height, " x ", p.width,
-                     " pixels, more than max_image_pixels = ", max_pixels));
+                     " pixels, more than max_image_pixels = ",
+                     max_image_pixels));
   }
   const bool masks =
       compression == kBitFields || compression == kAlphaBitFields;
@@ -293,7 +294,8 @@ StatusOr<Tensor> decode_bmp(std::string_view contents,
         contents.empty() ? "no data" : "it does not begin with BM");
   }
   const Bytes in(contents);
-  PS_ASSIGN_OR_RETURN(Picture picture, read_header(in, options.max_pixels));
+  PS_ASSIGN_OR_RETURN(Picture picture,
+                      read_header(in, options.max_image_pixels));
   std::vector<std::uint8_t> plane;
   const std::uint8_t* pixels = in.data() + picture.pixels_at;
   if (picture.run_length) {

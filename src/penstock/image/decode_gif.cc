@@ -61,7 +61,8 @@ class Reader {
   Status too_large() const {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_gif: GIF: ", frames_.size() + 1, " frames of ", height_, " x ",
-        width_, " pixels, more than max_image_pixels = ", options_.max_pixels));
+        width_, " pixels, more than max_image_pixels = ",
+        options_.max_image_pixels));
   }
   Status read_extension();
   Status read_frame();
@@ -132,12 +133,12 @@ Status Reader::read_frame() {
       height_ = area.Top + area.Height;
       width_ = area.Left + area.Width;
     }
-    if (height_ * width_ > options_.max_pixels) return too_large();
+    if (height_ * width_ > options_.max_image_pixels) return too_large();
     canvas_.assign(static_cast<std::size_t>(height_ * width_ * 3), 0);
   }
   const auto count = static_cast<std::int64_t>(frames_.size()) + 1;
-  if (count * height_ * width_ > options_.max_pixels) return too_large();
-  if (std::int64_t{area.Width} * area.Height > options_.max_pixels) {
+  if (count * height_ * width_ > options_.max_image_pixels) return too_large();
+  if (std::int64_t{area.Width} * area.Height > options_.max_image_pixels) {
     return too_large();
   }
   const ColorMapObject* colours =

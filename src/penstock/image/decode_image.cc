@@ -10,15 +10,16 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
                             const DecodeOptions& options) {
   switch (format) {
     case Format::kJpeg:
-      return decode_jpeg(contents, {.channels = options.channels,
-                                    .max_pixels = options.max_pixels});
+      return decode_jpeg(contents,
+                         {.channels = options.channels,
+                          .max_image_pixels = options.max_image_pixels});
     case Format::kPng:
       // Wider types than uint8 keep the 16 bits of a deep PNG.
       return decode_png(
           contents, {.channels = options.channels,
                      .dtype = options.dtype == DType::kUInt8 ? DType::kUInt8
                                                              : DType::kUInt16,
-                     .max_pixels = options.max_pixels});
+                     .max_image_pixels = options.max_image_pixels});
     case Format::kWebp:
       if (is_webp_animation(contents)) {
         PS_ASSIGN_OR_RETURN(
@@ -26,15 +27,17 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
             decode_webp_frames(
                 contents,
                 {.channels = options.channels,
-                 .max_pixels = options.max_pixels,
+                 .max_image_pixels = options.max_image_pixels,
                  .max_frames = options.expand_animations ? 0 : 1}));
         return options.expand_animations ? frames : frames.row(0);
       }
-      return decode_webp(contents, {.channels = options.channels,
-                                    .max_pixels = options.max_pixels});
+      return decode_webp(contents,
+                         {.channels = options.channels,
+                          .max_image_pixels = options.max_image_pixels});
     case Format::kBmp:
-      return decode_bmp(contents, {.channels = options.channels,
-                                   .max_pixels = options.max_pixels});
+      return decode_bmp(contents,
+                         {.channels = options.channels,
+                          .max_image_pixels = options.max_image_pixels});
     case Format::kGif: {
       if (options.channels == 1 || options.channels == 4) {
         return invalid_argument(
@@ -44,7 +47,7 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
       PS_ASSIGN_OR_RETURN(
           Tensor frames,
           decode_gif(contents,
-                     {.max_pixels = options.max_pixels,
+                     {.max_image_pixels = options.max_image_pixels,
                       .max_frames = options.expand_animations ? 0 : 1}));
       return options.expand_animations ? frames : frames.row(0);
     }

@@ -116,7 +116,8 @@ StatusOr<JpegShape> extract_jpeg_shape(std::string_view contents) {
   JpegReader& reader = JpegReader::local();
   const ClosesReader closing{reader};
   PS_RETURN_IF_ERROR(reader.open(
-      contents, {.max_pixels = std::int64_t{1} << 62}, "extract_jpeg_shape"));
+      contents, {.max_image_pixels = std::int64_t{1} << 62},
+      "extract_jpeg_shape"));
   return reader.shape();
 }
 

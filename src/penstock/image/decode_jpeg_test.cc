@@ -315,7 +315,7 @@ TEST(DecodeJpeg, SurvivesFlippedBitsAndWorksAfterwards) {
   for (std::size_t bit = 0; bit < file.size() * 8; bit += 3) {
     std::string damaged = file;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
-    const auto result = decode_jpeg(damaged, {.max_pixels = 1 << 20});
+    const auto result = decode_jpeg(damaged, {.max_image_pixels = 1 << 20});
     if (!result.ok()) {
       ASSERT_THAT(jpeg_refusal(result), HasSubstr("decode_jpeg:"));
     }

@@ -160,10 +160,10 @@ StatusOr<Stored> read_header(spng_ctx* context, const PngOptions& options) {
   }
   const std::int64_t pixels =
       std::int64_t{stored.header.width} * std::int64_t{stored.header.height};
-  if (pixels > options.max_pixels) {
+  if (pixels > options.max_image_pixels) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_png: PNG: ", stored.header.height, " x ", stored.header.width,
-        " pixels, more than max_image_pixels = ", options.max_pixels));
+        " pixels, more than max_image_pixels = ", options.max_image_pixels));
   }
   if (stored.has_palette()) {
     if (const int e = spng_get_plte(context, &stored.palette); e != 0) {

@@ -167,13 +167,13 @@ TEST(DecodePng, IsSafeOnDamagedFiles) {
     expect_safe(
         file, "decode_png",
         [](std::string_view data) {
-          return decode_png(data, {.max_pixels = 1 << 20});
+          return decode_png(data, {.max_image_pixels = 1 << 20});
         },
         32);
   }
   PngFile bomb = random_png(2, 8, false);
   std::string file = bomb.encode();
-  EXPECT_THAT(refusal(decode_png(file, {.max_pixels = 100})),
+  EXPECT_THAT(refusal(decode_png(file, {.max_image_pixels = 100})),
               HasSubstr("11 x 13 pixels, more than max_image_pixels = 100"));
   EXPECT_THAT(refusal(decode_png("")), HasSubstr("not a PNG: no data"));
 }
@@ -242,11 +242,11 @@ TEST(DecodeWebp, AnAnimationGivesItsFrames) {
   EXPECT_EQ(first, frames.row(0));
   EXPECT_EQ(decode_image(file, {.channels = 3})->shape(), (Shape{3, 4, 6, 3}));
   EXPECT_THAT(refusal(decode_webp(file)), HasSubstr("decode_image gives"));
-  EXPECT_THAT(refusal(decode_image(file, {.max_pixels = 71})),
+  EXPECT_THAT(refusal(decode_image(file, {.max_image_pixels = 71})),
               HasSubstr("3 frames of 4 x 6 pixels, more than "
                         "max_image_pixels = 71"));
   EXPECT_TRUE(decode_image(file, {.expand_animations = false,
-                                  .max_pixels = 24})
+                                  .max_image_pixels = 24})
                   .ok());
 }
 
@@ -258,7 +258,7 @@ TEST(DecodeWebp, ADamagedAnimationIsAnErrorOrAPicture) {
   for (std::size_t at = 12; at < file.size(); ++at) {
     std::string damaged = file;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
-    const auto result = decode_image(damaged, {.max_pixels = 1 << 16});
+    const auto result = decode_image(damaged, {.max_image_pixels = 1 << 16});
     if (!result.ok()) EXPECT_FALSE(result.status().message().empty());
   }
 }
@@ -274,7 +274,7 @@ TEST(DecodeWebp, RoundTripsLosslessly) {
         encode_webp(noise(Shape{4, 4, channels}), {.lossless = true}).value(),
         "decode_webp",
         [](std::string_view data) {
-          return decode_webp(data, {.max_pixels = 1 << 16});
+          return decode_webp(data, {.max_image_pixels = 1 << 16});
         },
         4);
   }
@@ -370,7 +370,7 @@ TEST(DecodeBmp, IsSafeOnDamagedRunLengths) {
   expect_safe(
       file, "decode_bmp",
       [](std::string_view data) {
-        return decode_bmp(data, {.max_pixels = 1 << 16});
+        return decode_bmp(data, {.max_image_pixels = 1 << 16});
       },
       3);  // whole without its end and padding
   const auto why = [](const std::string& runs, std::uint32_t bits = 8) {
@@ -394,7 +394,7 @@ TEST(DecodeBmp, IsSafeOnDamagedFiles) {
   expect_safe(
       file, "decode_bmp",
       [](std::string_view data) {
-        return decode_bmp(data, {.max_pixels = 1 << 16});
+        return decode_bmp(data, {.max_image_pixels = 1 << 16});
       },
       0);
   EXPECT_EQ(decode_bmp(bmp(1 << 20, 1 << 20, 24, "", "")).status().code(),
@@ -451,10 +451,10 @@ TEST(DecodeGif, IsSafeOnDamagedFiles) {
   expect_safe(
       file, "decode_gif",
       [](std::string_view data) {
-        return decode_gif(data, {.max_pixels = 1 << 16});
+        return decode_gif(data, {.max_image_pixels = 1 << 16});
       },
       0);
-  EXPECT_THAT(refusal(decode_gif(file, {.max_pixels = 13})),
+  EXPECT_THAT(refusal(decode_gif(file, {.max_image_pixels = 13})),
               HasSubstr("2 frames of 3 x 4 pixels"));
 }
 

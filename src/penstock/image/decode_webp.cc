@@ -68,10 +68,10 @@ StatusOr<Tensor> decode_webp_frames(std::string_view contents,
   std::int64_t frames = WebPDemuxGetI(demuxer.get(), WEBP_FF_FRAME_COUNT);
   if (options.max_frames > 0) frames = std::min(frames, options.max_frames);
   if (frames < 1) return failure(VP8_STATUS_NOT_ENOUGH_DATA, contents.size());
-  if (height * width > options.max_pixels / frames) {
+  if (height * width > options.max_image_pixels / frames) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_webp: WebP: ", frames, " frames of ", height, " x ", width,
-        " pixels, more than max_image_pixels = ", options.max_pixels));
+        " pixels, more than max_image_pixels = ", options.max_image_pixels));
   }
   const int channels = options.channels == 0 ? 4 : options.channels;
   WebPAnimDecoderOptions how;
@@ -116,11 +116,11 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
   }
   const std::int64_t height = config.input.height;
   const std::int64_t width = config.input.width;
-  if (height * width > options.max_pixels) {
+  if (height * width > options.max_image_pixels) {
     return absl::ResourceExhaustedError(
         absl::StrCat("decode_webp: WebP: ", height, " x ", width,
                      " pixels, more than max_image_pixels = ",
-                     options.max_pixels));
+                     options.max_image_pixels));
   }
   const int channels = options.channels != 0    ? options.channels
                        : config.input.has_alpha ? 4

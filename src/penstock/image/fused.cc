@@ -287,9 +287,10 @@ StatusOr<Tensor> decode_and_transform(std::string_view contents,
   if (detect_format(contents) != Format::kJpeg) {
     PS_ASSIGN_OR_RETURN(
         Tensor image,
-        decode_image(contents, {.channels = options.decode.channels,
-                                .expand_animations = false,
-                                .max_pixels = options.decode.max_pixels}));
+        decode_image(contents,
+                     {.channels = options.decode.channels,
+                      .expand_animations = false,
+                      .max_image_pixels = options.decode.max_image_pixels}));
     return transform(std::move(image), options);
   }
   if (options.decode.exif_orientation ||

@@ -25,7 +25,7 @@ struct Normalization {
 };
 
 struct TransformOptions {
-  /// ratio must be 1; other formats use channels and max_pixels only.
+  /// ratio must be 1; other formats use channels and max_image_pixels only.
   JpegOptions decode = {};
   /// The window for a picture of this size; empty: all of it. Asked once the
   /// header is read, so that a random crop costs no second look at the file.
