@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -53,6 +54,27 @@ def test_names_of_the_net_are_names_of_files(site):
     names = ps.Dataset.from_list([url(site, "words.txt")])
     native = names.map(ps.io.read_file, executor="native")
     assert native.to_list() == [b"one\ntwo\n"]
+
+
+def test_arrays_of_the_net(site, tmp_path):
+    x, y = np.arange(6.0).reshape(3, 2), np.arange(3)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "xy.npz", x=x, y=y)
+    assert np.array_equal(ps.Dataset.npy(url(site, "x.npy")).to_list(), x)
+    rows = ps.Dataset.npy(url(site, "xy.npz")).to_list()
+    assert np.array_equal([r["x"] for r in rows], x)
+    assert [r["y"] for r in rows] == [0, 1, 2]
+    with pytest.raises(ps.NotFoundError, match=r"none.npy': the server answered 404"):
+        ps.Dataset.npy(url(site, "none.npy"))
+
+
+@pytest.mark.parametrize("pattern", ["*.tfrecord", "[0-2].tfrecord", "**/a?x=1"])
+def test_patterns_of_the_net_are_refused(site, pattern):
+    for read in (ps.Dataset.list_files, ps.Dataset.tfrecord, ps.Dataset.text_lines):
+        with pytest.raises(ValueError, match=r"patterns are for files of this machine"):
+            read(url(site, pattern))
+    query = "http://[::1]:80/a?b=[*]"
+    assert ps.Dataset.list_files(query).to_list() == [query.encode()]
 
 
 def test_what_is_not_there_is_named(site):

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "penstock/io/http.h"
+
 namespace penstock {
 namespace {
 
@@ -161,10 +163,29 @@ StatusOr<std::vector<std::string>> glob(FileSystem& fs,
   return out;
 }
 
+namespace {
+
+/// Behind the host, where '[' is part of an address, and before the query.
+bool is_http_pattern(std::string_view name) {
+  if (!is_http(name)) return false;
+  name.remove_prefix(name.find("://") + 3);
+  name = name.substr(0, name.find('?'));
+  const std::size_t path = name.find('/');
+  return path != std::string_view::npos &&
+         name.find_first_of("*[", path) != std::string_view::npos;
+}
+
+}  // namespace
+
 StatusOr<std::vector<std::string>> expand_names(
     FileSystem& fs, const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
+    if (is_http_pattern(name)) {
+      return invalid_argument(
+          "a server cannot be asked what it has: patterns are for files of "
+          "this machine, got '", name, "' (write %2A or %5B for * or [)");
+    }
     if (!is_glob(name) || name.find("://") != std::string::npos ||
         fs.info(name).ok()) {
       out.push_back(name);

@@ -1,18 +1,34 @@
 // npy: rows of NumPy arrays in files, mapped into memory.
 //
 // An indexed source; elements are views of the mapped files, so nothing is
-// copied (but misaligned members of an .npz). Headers are read when the graph is built. A file must not shrink
-// while it is read (io/mapped_file.h).
+// copied (but misaligned members of an .npz). Headers are read when the graph
+// is built, files of the net as a whole. A file must not shrink while it is
+// read (io/mapped_file.h).
 #include "penstock/ops/npy/npy.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "penstock/formats/npy.h"
+#include "penstock/io/http.h"
 #include "penstock/io/mapped_file.h"
 
 namespace penstock::ops {
 namespace {
+
+StatusOr<Ref<Buffer>> memory_of(const std::string& path) {
+  if (!is_http(path)) return map_file(path);
+  PS_ASSIGN_OR_RETURN(const auto file, open_http(path));
+  PS_ASSIGN_OR_RETURN(const std::int64_t size, file->size());
+  const auto bytes = static_cast<std::size_t>(size);
+  Ref<Buffer> memory = Buffer::allocate(bytes);
+  if (!memory) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for an array of ", size, " bytes"));
+  }
+  PS_RETURN_IF_ERROR(read_fully(*file, 0, {memory->data(), bytes}));
+  return memory;
+}
 
 StatusOr<Tensor> map_array(const Ref<Buffer>& file, std::size_t begin,
                            std::size_t size) {
@@ -41,7 +57,7 @@ StatusOr<Tensor> map_array(const Ref<Buffer>& file, std::size_t begin,
 }
 
 StatusOr<Element> map_arrays(const std::string& path) {
-  PS_ASSIGN_OR_RETURN(const Ref<Buffer> file, map_file(path));
+  PS_ASSIGN_OR_RETURN(const Ref<Buffer> file, memory_of(path));
   const auto* chars = reinterpret_cast<const char*>(file->data());
   const std::string_view bytes(chars, file->size());
   if (bytes.substr(0, 2) != "PK") {
