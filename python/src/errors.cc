@@ -139,6 +139,12 @@ Status PythonError::status() const {
                        : absl::InvalidArgumentError(text);
 }
 
+Status python_failure(std::string_view what) {
+  const PythonError error = PythonError::take();
+  if (error.ends_program()) throw error;
+  return invalid_argument(to_absl(what), error.what());
+}
+
 void set_python_error(const ElementError& at) {
   if (at.cause) {
     try {

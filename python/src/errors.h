@@ -9,13 +9,14 @@
 
 #include "interpreter.h"
 #include "penstock/base/status.h"
+#include "penstock/base/status_exception.h"
 #include "penstock/error.h"
 #include "penstock/memory/error.h"
 
 namespace penstock::python {
 
 /// What a Python function raised, on its way through the engine.
-class PythonError final : public std::exception {
+class PythonError final : public StatusException {
  public:
   /// Takes the pending Python error. Requires the GIL.
   static PythonError take(const char* executor = "thread");
@@ -25,7 +26,9 @@ class PythonError final : public std::exception {
   const char* what() const noexcept override { return text_.c_str(); }
   PyObject* exception() const { return exception_.get(); }
   const char* executor() const { return executor_; }
-  Status status() const;
+  Status status() const override;
+  /// KeyboardInterrupt, SystemExit: whatever is no Exception.
+  bool ends_program() const { return ends_program_; }
 
  private:
   PyRef exception_;
@@ -33,6 +36,10 @@ class PythonError final : public std::exception {
   const char* executor_ = "thread";
   bool ends_program_ = false;
 };
+
+/// The pending Python error in a message behind `what`. One that ends the program
+/// is thrown as it is.
+Status python_failure(std::string_view what);
 
 /// Sets the Python error that `error` means: the user's own exception with a
 /// note that names stage, element and executor, or one of penstock's.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "convert.h"
+#include "errors.h"
 #include "interpreter.h"
 #include "named_tuples.h"
 #include "nested.h"
@@ -23,10 +24,6 @@ PyArrayObject* as_array(PyObject* object) {
 }
 
 std::string type_name(PyObject* value) { return Py_TYPE(value)->tp_name; }
-
-Status python_failure(std::string_view what) {
-  return invalid_argument(to_absl(what), take_python_error());
-}
 
 /// The bytes of a str (as UTF-8) or bytes object.
 Status text_of(PyObject* value, std::string_view& out) {

@@ -110,21 +110,21 @@ class PythonFunction final : public Function {
     current = {true, context.random_key(in.origins(), row), 0};
     Element element;
     in.read_element(row, element);
-    PyObject* value = call_on_element(fn_.get(), nullptr, element);
-    if (value == nullptr) {
-      PythonError error = PythonError::take();
-      Status status = error.status();
-      builder.add_error(context.error(std::move(status), in.origins().at(row),
+    const auto raised = [&](const PythonError& error) {
+      builder.add_error(context.error(error.status(), in.origins().at(row),
                                       std::make_exception_ptr(error)));
-      return;
-    }
+    };
+    Owned value(call_on_element(fn_.get(), nullptr, element));
+    if (value.get() == nullptr) return raised(PythonError::take());
     StatusOr<Element> made = Element();
-    {
+    try {
       PlacementScope placement(
           context.sink != nullptr ? context.sink->offer(row) : nullptr);
-      made = convert_result(value, result_);
+      made = convert_result(value.get(), result_);
+    } catch (const PythonError& error) {
+      return raised(error);
     }
-    Py_DECREF(value);
+    value.reset(nullptr);
     Status status = made.ok() ? declared_.check(*made) : made.status();
     if (status.ok()) {
       builder.add(*std::move(made));
@@ -323,8 +323,7 @@ StatusOr<Element> convert_result(PyObject* value, Result result) {
     case Result::kPredicate: {
       const int truth = PyObject_IsTrue(value);
       if (truth < 0) {
-        return invalid_argument("the predicate gave no truth value: ",
-                                take_python_error());
+        return python_failure("the predicate gave no truth value: ");
       }
       return Element(Tensor::scalar<bool>(truth != 0));
     }
@@ -333,8 +332,7 @@ StatusOr<Element> convert_result(PyObject* value, Result result) {
       const long long number =
           index.get() == nullptr ? -1 : PyLong_AsLongLong(index.get());
       if (number == -1 && PyErr_Occurred() != nullptr) {
-        return invalid_argument("the function must give a whole number: ",
-                                take_python_error());
+        return python_failure("the function must give a whole number: ");
       }
       return Element(Tensor::scalar<std::int64_t>(number));
     }

@@ -73,24 +73,15 @@ class Server {
         static_cast<Py_ssize_t>(message.length)));
     loaded.function =
         PyObject_CallFunctionObjArgs(loads_, bytes.get(), nullptr);
-    if (loaded.function == nullptr) loaded.failure = failure();
+    if (loaded.function == nullptr) {
+      loaded.failure = failure(PythonError::take("process"));
+    }
   }
 
-  /// The pending exception, pickled; never empty.
-  std::string failure() const {
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    if (value != nullptr && traceback != nullptr) {
-      PyException_SetTraceback(value, traceback);
-    }
-    const Owned bytes(
-        PyObject_CallFunctionObjArgs(dump_failure_, value, nullptr));
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
+  /// The exception, pickled; never empty.
+  std::string failure(const PythonError& error) const {
+    const Owned bytes(PyObject_CallFunctionObjArgs(
+        dump_failure_, error.exception(), nullptr));
     if (bytes.get() == nullptr || !PyBytes_Check(bytes.get())) {
       PyErr_Clear();
       return "?";
@@ -189,19 +180,23 @@ class Server {
         if (own.ok()) leaf = *std::move(own);
       }
     }
-    PyObject* value = nullptr;
+    Owned value;
     {
       const TimeInto timer(work_ns_);
-      value = call_on_element(loaded.function, nullptr, element);
+      value.reset(call_on_element(loaded.function, nullptr, element));
     }
-    if (value == nullptr) {
-      writer.add_failure(failure());
+    if (value.get() == nullptr) {
+      writer.add_failure(failure(PythonError::take("process")));
       return;
     }
-    auto made = convert_result(value, loaded.result);
-    Py_DECREF(value);
-    Status status = made.ok() ? writer.add(*made) : made.status();
-    if (!status.ok()) writer.add_failure(failure(status));
+    try {
+      auto made = convert_result(value.get(), loaded.result);
+      value.reset(nullptr);
+      Status status = made.ok() ? writer.add(*made) : made.status();
+      if (!status.ok()) writer.add_failure(failure(status));
+    } catch (const PythonError& error) {
+      writer.add_failure(failure(error));
+    }
   }
 
   int socket_;

@@ -180,6 +180,76 @@ def test_no_policy_skips_what_ends_the_program(kind, method):
         list(getattr(ds, method)(fails, executor="thread").ignore_errors())
 
 
+class Raises:
+    """Raises where index 2 is read, and where it is converted."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return self.fail() if i == 2 else i
+
+    def __iter__(self):
+        yield 0
+        self.fail()
+
+    def fail(self, *unused, **named):
+        raise self.kind("stop")
+
+    __bool__ = __index__ = __array__ = fail
+
+
+def stages_that_call(error):
+    """Pipelines whose user code raises by `error.fail()` in every other place."""
+    ds = ps.Dataset.range(4)
+
+    def at_two(made):
+        return lambda x, *rest: error.fail() if x == 2 else made
+
+    def pairs(key, window):
+        return window.batch(2)
+
+    return {
+        "from_indexable": ps.Dataset.from_indexable(error),
+        "from_generator": ps.Dataset.from_generator(lambda: error),
+        "open": ps.Dataset.from_generator(error.fail),
+        "take_while": ds.take_while(at_two(True)),
+        "flat_map": ds.flat_map(at_two(ds)),
+        "interleave": ds.interleave(at_two(ds), cycle_length=2),
+        "scan": ds.scan(0, lambda s, x: error.fail() if x == 2 else (s, x)),
+        "key": ds.group_by_window(at_two(0), pairs, 2),
+        "reduce": ds.group_by_window(lambda x: x, at_two(ds), 1),
+        "window size": ds.group_by_window(
+            lambda x: x, pairs, window_size_func=at_two(2)
+        ),
+        "length": ds.bucket_by_sequence_length(at_two(1), [2], [1, 1]),
+        "nested": ds.flat_map(lambda x: thread(ds, at_two(1))),
+        "process": ds.map(error.fail, executor="process"),
+        "truth": ds.filter(lambda x: error, executor="thread"),
+        "truth in a process": ds.filter(lambda x: error, executor="process"),
+        "array": thread(ds, lambda x: error),
+        "whole number": ds.group_by_window(lambda x: error, pairs, 2),
+    }
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("stage", stages_that_call(Raises(KeyError)))
+def test_no_stage_hides_what_ends_the_program(kind, stage):
+    ds = stages_that_call(Raises(kind))[stage]
+    skips = ps.Options(on_error="skip")
+    for policy in (ds, ds.with_options(skips), ds.ignore_errors()):
+        with pytest.raises(kind, match="stop"):
+            list(policy)
+
+
+def test_an_interrupt_while_a_value_is_converted_is_no_wrong_argument():
+    with pytest.raises(KeyboardInterrupt):
+        ps.Dataset.from_tensors(Raises(KeyboardInterrupt))
+
+
 def test_policies_of_a_stage():
     ds = ps.Dataset.range(5)
 

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include "penstock/base/status_exception.h"
 #include "penstock/memory/placement.h"
 
 namespace penstock {
@@ -11,6 +12,8 @@ Status status_of_current_exception() {
     throw;
   } catch (const abi::__forced_unwind&) {
     throw;  // a thread being cancelled must be allowed to unwind
+  } catch (const StatusException& e) {
+    return e.status();
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("the function ran out of memory");
   } catch (const std::exception& e) {

@@ -82,6 +82,7 @@ struct Window {
 };
 
 struct GroupState final : SequencerState {
+  std::string stage;
   Spec spec;
   PathRef path;
   std::int64_t absorbed = 0;  // input elements taken
@@ -109,6 +110,7 @@ class Group final : public Sequencer {
   StatusOr<std::unique_ptr<SequencerState>> make_state(
       const SequencerContext& context) const override {
     auto state = std::make_unique<GroupState>();
+    state->stage = context.stage->to_string();
     state->spec = context.input_specs[0];
     state->path = context.path;
     return state;
@@ -201,7 +203,9 @@ class Group final : public Sequencer {
  private:
   static constexpr std::int64_t kMaxTaken = 4096;
 
-  StatusOr<std::int64_t> capacity(GroupState& state, std::int64_t key) const {
+  /// `cause` takes what the user's function threw.
+  StatusOr<std::int64_t> capacity(GroupState& state, std::int64_t key,
+                                  std::exception_ptr* cause = nullptr) const {
     if (options_.window_size_func == nullptr) return options_.window_size;
     const auto known = state.capacities.find(key);
     if (known != state.capacities.end()) return known->second;
@@ -209,6 +213,7 @@ class Group final : public Sequencer {
     try {
       size = options_.window_size_func(key);
     } catch (...) {
+      if (cause != nullptr) *cause = std::current_exception();
       return status_of_current_exception();
     }
     if (size < 1) {
@@ -241,11 +246,17 @@ class Group final : public Sequencer {
     const auto [at, added] = state.windows.try_emplace(key);
     Window& window = at->second;
     if (added) {
-      const StatusOr<std::int64_t> size = capacity(state, key);
+      auto error = std::make_shared<ElementError>();
+      const StatusOr<std::int64_t> size = capacity(state, key, &error->cause);
       if (!size.ok()) {
         state.windows.erase(at);
         ++state.emitted;
-        out.emit_error(size.status(), block.origins().at(row));
+        error->status = size.status();
+        error->stage = state.stage;
+        error->element = block.origins().at(row).to_string();
+        Block failed(nullptr, {}, 1, block.origins().slice(row));
+        failed.errors().emplace_back(0, std::move(error));
+        out.emit_block(std::move(failed));
         return true;
       }
       window.first = number;
