@@ -441,7 +441,7 @@ void bind_running(nb::class_<Dataset>& c) {
         const Gil gil;
         if (!gil.ok()) return 0;
         PyObject* value = call_on_element(fn.get(), nullptr, e);
-        if (value == nullptr) throw PythonError::take();
+        if (value == nullptr) throw PythonError::take(fn.get());
         auto number = convert_result(value, Result::kNumber);
         Py_DECREF(value);
         return value_or_raise(std::move(number))[0].value<I64>();

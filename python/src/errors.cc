@@ -34,51 +34,52 @@ void set_text(PyObject* object, const char* name, const std::string& text) {
   Py_XDECREF(value);
 }
 
-/// Takes out the notes that begin with `prefix`.
-void remove_notes(PyObject* notes, const std::string& prefix) {
-  for (Py_ssize_t i = PyList_GET_SIZE(notes); i-- > 0;) {
-    PyObject* old = PyList_GET_ITEM(notes, i);
-    const char* utf8 = PyUnicode_Check(old) ? PyUnicode_AsUTF8(old) : nullptr;
-    if (utf8 != nullptr && std::string_view(utf8).starts_with(prefix)) {
-      PySequence_DelItem(notes, i);
-    }
-  }
-}
-
-/// Adds the note `prefix + rest`, where the interpreter has notes (3.11), or a
-/// plain list of them where it has not. Replaces those of other elements: a
-/// function may raise one exception object again and again.
-void add_note(PyObject* exception, const std::string& prefix,
-              const std::string& rest) {
-  PyObject* text = PyUnicode_FromString((prefix + rest).c_str());
-  PyObject* notes = PyObject_GetAttrString(exception, "__notes__");
-  if (notes == nullptr) {
-    PyErr_Clear();
-    notes = PyList_New(0);
-    if (notes != nullptr) {
-      PyObject_SetAttrString(exception, "__notes__", notes);
-    }
-  }
-  if (text != nullptr && notes != nullptr && PyList_Check(notes)) {
-    remove_notes(notes, prefix);
-    PyList_Append(notes, text);
+/// An attribute of `object`, given `fresh` (taken over) if it has none.
+PyObject* attribute(PyObject* object, const char* name, PyObject* fresh) {
+  PyObject* found = PyObject_GetAttrString(object, name);
+  if (found != nullptr) {
+    Py_XDECREF(fresh);
+    return found;
   }
   PyErr_Clear();
-  Py_XDECREF(text);
-  Py_XDECREF(notes);
+  if (fresh != nullptr) PyObject_SetAttrString(object, name, fresh);
+  return fresh;
+}
+
+/// Adds a note, where the interpreter has notes (3.11), or a plain list of them
+/// where it has not. Replaces the one of another call of the same function,
+/// which may raise one exception object again and again.
+void add_note(PyObject* exception, const void* function,
+              const std::string& note) {
+  const Owned text(PyUnicode_FromString(note.c_str()));
+  const Owned notes(attribute(exception, "__notes__", PyList_New(0)));
+  const Owned ours(attribute(exception, "_penstock_notes", PyDict_New()));
+  const Owned key(PyLong_FromVoidPtr(const_cast<void*>(function)));
+  if (text.get() != nullptr && notes.get() != nullptr &&
+      PyList_Check(notes.get()) && ours.get() != nullptr &&
+      key.get() != nullptr) {
+    PyObject* old = PyDict_GetItem(ours.get(), key.get());
+    const Py_ssize_t at =
+        old == nullptr ? -1 : PySequence_Index(notes.get(), old);
+    if (at >= 0) PySequence_DelItem(notes.get(), at);
+    PyErr_Clear();
+    PyList_Append(notes.get(), text.get());
+    PyDict_SetItem(ours.get(), key.get(), text.get());
+  }
+  PyErr_Clear();
 }
 
 void raise_user_error(const PythonError& error, const ElementError& at) {
   PyObject* exception = error.exception();
   if (!at.stage.empty()) {
-    std::string rest;
-    if (!at.element.empty()) absl::StrAppend(&rest, " element ", at.element, ",");
-    absl::StrAppend(&rest, " executor ", error.executor());
+    std::string note = absl::StrCat("penstock: in ", at.stage, ",");
+    if (!at.element.empty()) absl::StrAppend(&note, " element ", at.element, ",");
+    absl::StrAppend(&note, " executor ", error.executor());
     if (at.others > 0) {
-      absl::StrAppend(&rest, " (and ", at.others, " more error",
+      absl::StrAppend(&note, " (and ", at.others, " more error",
                       at.others > 1 ? "s" : "", " in this batch)");
     }
-    add_note(exception, "penstock: in " + at.stage + ",", rest);
+    add_note(exception, error.function(), note);
   }
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));
   if (PyErr_GivenExceptionMatches(exception, PyExc_StopIteration) != 0) {
@@ -101,7 +102,7 @@ void raise_user_error(const PythonError& error, const ElementError& at) {
 
 }  // namespace
 
-PythonError PythonError::take(const char* executor) {
+PythonError PythonError::take(const void* function, const char* executor) {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* traceback = nullptr;
@@ -112,11 +113,13 @@ PythonError PythonError::take(const char* executor) {
   }
   Py_XDECREF(type);
   Py_XDECREF(traceback);
-  return of(value, executor);
+  return of(value, function, executor);
 }
 
-PythonError PythonError::of(PyObject* exception, const char* executor) {
+PythonError PythonError::of(PyObject* exception, const void* function,
+                            const char* executor) {
   PythonError error;
+  error.function_ = function;
   error.executor_ = executor;
   error.ends_program_ =
       PyErr_GivenExceptionMatches(exception, PyExc_Exception) == 0;
@@ -124,7 +127,7 @@ PythonError PythonError::of(PyObject* exception, const char* executor) {
   PyObject* message = PyObject_Str(exception);
   const char* utf8 = message == nullptr ? nullptr : PyUnicode_AsUTF8(message);
   if (utf8 != nullptr && *utf8 != '\0') {
-    error.text_ += std::string(": ") + utf8;
+    absl::StrAppend(&error.text_, ": ", utf8);
   }
   PyErr_Clear();
   Py_XDECREF(message);
@@ -140,7 +143,7 @@ Status PythonError::status() const {
 }
 
 Status python_failure(std::string_view what) {
-  const PythonError error = PythonError::take();
+  const PythonError error = PythonError::take(nullptr);
   if (error.ends_program()) throw error;
   return invalid_argument(to_absl(what), error.what());
 }

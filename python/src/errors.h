@@ -18,13 +18,17 @@ namespace penstock::python {
 /// What a Python function raised, on its way through the engine.
 class PythonError final : public StatusException {
  public:
-  /// Takes the pending Python error. Requires the GIL.
-  static PythonError take(const char* executor = "thread");
+  /// Takes the pending Python error. Requires the GIL. `function` tells whose
+  /// calls these are: of one exception object the last has the note.
+  static PythonError take(const void* function,
+                          const char* executor = "thread");
   /// Of an exception object (taken over).
-  static PythonError of(PyObject* exception, const char* executor);
+  static PythonError of(PyObject* exception, const void* function,
+                        const char* executor);
 
   const char* what() const noexcept override { return text_.c_str(); }
   PyObject* exception() const { return exception_.get(); }
+  const void* function() const { return function_; }
   const char* executor() const { return executor_; }
   Status status() const override;
   /// KeyboardInterrupt, SystemExit: whatever is no Exception.
@@ -33,6 +37,7 @@ class PythonError final : public StatusException {
  private:
   PyRef exception_;
   std::string text_;
+  const void* function_ = nullptr;
   const char* executor_ = "thread";
   bool ends_program_ = false;
 };

@@ -115,7 +115,7 @@ class PythonFunction final : public Function {
                                       std::make_exception_ptr(error)));
     };
     Owned value(call_on_element(fn_.get(), nullptr, element));
-    if (value.get() == nullptr) return raised(PythonError::take());
+    if (value.get() == nullptr) return raised(PythonError::take(fn_.get()));
     StatusOr<Element> made = Element();
     try {
       PlacementScope placement(
@@ -162,7 +162,7 @@ class PythonDatasetFunction final : public DatasetFunction {
     counting.calls = 1;
     const Keyed keyed;
     const Owned value(call_on_element(fn_.get(), nullptr, element));
-    if (value.get() == nullptr) throw PythonError::take();
+    if (value.get() == nullptr) throw PythonError::take(fn_.get());
     NodeRef node = node_of(value.get());
     if (!node) {
       return invalid_argument(
@@ -184,8 +184,9 @@ class PythonDatasetFunction final : public DatasetFunction {
 /// where it was, else read from its start.
 class PythonGenerator final : public SequentialSource {
  public:
-  explicit PythonGenerator(PyRef iterator)
-      : iterator_(std::move(iterator)),
+  PythonGenerator(PyRef fn, PyRef iterator)
+      : fn_(std::move(fn)),
+        iterator_(std::move(iterator)),
         resumes_(PyObject_HasAttrString(iterator_.get(), "state_dict") != 0 &&
                  PyObject_HasAttrString(iterator_.get(), "load_state_dict") !=
                      0) {}
@@ -197,7 +198,7 @@ class PythonGenerator final : public SequentialSource {
     const Owned value(
         in_interpreter([&] { return PyIter_Next(iterator_.get()); }));
     if (value.get() == nullptr) {
-      if (PyErr_Occurred() != nullptr) throw PythonError::take();
+      if (PyErr_Occurred() != nullptr) throw PythonError::take(fn_.get());
       return std::nullopt;
     }
     auto element = from_python(value.get(), Arrays::kCopy);
@@ -236,11 +237,12 @@ class PythonGenerator final : public SequentialSource {
                          : PyObject_CallMethod(iterator_.get(),
                                                "load_state_dict", "(O)",
                                                value.get()));
-    if (done.get() == nullptr) throw PythonError::take();
+    if (done.get() == nullptr) throw PythonError::take(fn_.get());
     return absl::OkStatus();
   }
 
  private:
+  PyRef fn_;
   PyRef iterator_;
   bool resumes_;
 };
@@ -365,9 +367,9 @@ ScanFunction make_python_scan(PyRef fn) {
     if (!gil.ok()) return cancelled();
     const Keyed keyed;
     const Owned first(to_python(state));
-    if (first.get() == nullptr) throw PythonError::take();
+    if (first.get() == nullptr) throw PythonError::take(fn.get());
     const Owned value(call_on_element(fn.get(), first.get(), element));
-    if (value.get() == nullptr) throw PythonError::take();
+    if (value.get() == nullptr) throw PythonError::take(fn.get());
     if (!PyTuple_Check(value.get()) || PyTuple_GET_SIZE(value.get()) != 2) {
       return invalid_argument(
           "the function must return (next state, output), it returned a value "
@@ -391,7 +393,7 @@ SequentialFactory make_python_generator(PyRef fn) {
     const Keyed keyed;
     const Owned made(
         in_interpreter([&] { return PyObject_CallNoArgs(fn.get()); }));
-    if (made.get() == nullptr) throw PythonError::take();
+    if (made.get() == nullptr) throw PythonError::take(fn.get());
     PyObject* iterator = PyObject_GetIter(made.get());
     if (iterator == nullptr) {
       PyErr_Clear();
@@ -399,7 +401,7 @@ SequentialFactory make_python_generator(PyRef fn) {
           "the function must give an iterator, it gave a value of type ",
           Py_TYPE(made.get())->tp_name);
     }
-    return std::make_unique<PythonGenerator>(adopt(iterator));
+    return std::make_unique<PythonGenerator>(fn, adopt(iterator));
   };
 }
 
@@ -412,7 +414,7 @@ std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
     const Owned index(PyLong_FromLongLong(i));
     const Owned value(in_interpreter(
         [&] { return PyObject_GetItem(object.get(), index.get()); }));
-    if (value.get() == nullptr) throw PythonError::take();
+    if (value.get() == nullptr) throw PythonError::take(object.get());
     return from_python(value.get(), Arrays::kCopy);
   };
 }
@@ -429,7 +431,7 @@ std::function<std::int64_t(std::int64_t)> make_python_number_function(
                                              : PyNumber_Index(value.get()));
     const long long number =
         index.get() == nullptr ? -1 : PyLong_AsLongLong(index.get());
-    if (PyErr_Occurred() != nullptr) throw PythonError::take();
+    if (PyErr_Occurred() != nullptr) throw PythonError::take(fn.get());
     return number;
   };
 }

@@ -343,8 +343,8 @@ class ProcessFunction final : public Function {
     PyObject* exception = PyObject_CallFunctionObjArgs(
         python_type("load_failure"), bytes.get(), nullptr);
     PythonError error = exception == nullptr
-                            ? PythonError::take("process")
-                            : PythonError::of(exception, "process");
+                            ? PythonError::take(this, "process")
+                            : PythonError::of(exception, this, "process");
     Status status = error.status();
     results[static_cast<std::size_t>(row)].error =
         context.error(std::move(status), in.origins().at(row),

@@ -74,7 +74,7 @@ class Server {
     loaded.function =
         PyObject_CallFunctionObjArgs(loads_, bytes.get(), nullptr);
     if (loaded.function == nullptr) {
-      loaded.failure = failure(PythonError::take("process"));
+      loaded.failure = failure(PythonError::take(nullptr));
     }
   }
 
@@ -186,7 +186,7 @@ class Server {
       value.reset(call_on_element(loaded.function, nullptr, element));
     }
     if (value.get() == nullptr) {
-      writer.add_failure(failure(PythonError::take("process")));
+      writer.add_failure(failure(PythonError::take(nullptr)));
       return;
     }
     try {

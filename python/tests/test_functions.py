@@ -150,6 +150,26 @@ def test_an_exception_through_two_pipelines_keeps_both_notes():
     assert "map#1:inner, element 2" in first and "map#1:outer, element 0" in second
 
 
+def test_notes_of_a_user_and_of_stages_that_print_alike_are_kept():
+    def fails(x):
+        error = ValueError("no")
+        error.__notes__ = ["mine"]
+        raise error
+
+    ds = ps.Dataset.range(3).skip(1)
+    nested = thread(ds, lambda x: thread(ds, fails).to_list())
+    deep = ps.Dataset.from_generator(
+        lambda: ps.Dataset.from_generator(lambda: nested)
+    )
+    with pytest.raises(ValueError, match="no") as caught:
+        list(deep)
+    assert caught.value.__notes__ == [
+        "mine",
+        *2 * ["penstock: in map#2, element 1, executor thread"],
+        *2 * ["penstock: in from_generator#0, element 0, executor thread"],
+    ]
+
+
 def test_the_note_of_a_batch_counts_its_errors():
     def fails(x):
         if x > 4:
