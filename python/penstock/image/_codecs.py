@@ -10,6 +10,11 @@ from penstock.image._call import call, dtype_of, integer, number, pixels
 _MAX_PIXELS = 1 << 28
 
 
+def _formats(any_format: bool) -> dict[str, Any]:
+    """Whether files of other formats are taken; an attribute only if they are."""
+    return {"any_format": True} if any_format else {}
+
+
 @traceable
 def decode_jpeg(
     contents: Any,
@@ -23,11 +28,13 @@ def decode_jpeg(
     exif_orientation: bool = False,
     allow_scaled_decoding: bool = False,
     strict: bool = False,
+    any_format: bool = False,
     max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """A JPEG file's pixels, uint8 [height, width, channels].
 
     `channels` 0 takes what is stored; `ratio` 2, 4 or 8 decodes it smaller.
+    With `any_format` a PNG or a GIF of one frame will do.
     With `allow_scaled_decoding` a `resize` behind it in a traced function may
     decode at a fraction of the size: faster, and not quite the same values.
 
@@ -50,6 +57,7 @@ def decode_jpeg(
         allow_scaled_decoding=bool(allow_scaled_decoding),
         strict=bool(strict),
         max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        **_formats(any_format),
     )
 
 
@@ -107,9 +115,12 @@ def decode_png(
     channels: int = 0,
     dtype: Any = "uint8",
     *,
+    any_format: bool = False,
     max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """A PNG file's pixels, uint8 or uint16.
+
+    With `any_format` a JPEG or a GIF of one frame will do.
 
     >>> import numpy as np, penstock as ps
     >>> picture = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
@@ -123,6 +134,7 @@ def decode_png(
         channels=integer(op, "channels", channels),
         dtype=dtype_of(op, dtype),
         max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        **_formats(any_format),
     )
 
 
@@ -169,9 +181,15 @@ def decode_bmp(
 
 @traceable
 def decode_gif(
-    contents: Any, *, max_frames: int = 0, max_image_pixels: int = _MAX_PIXELS
+    contents: Any,
+    *,
+    max_frames: int = 0,
+    any_format: bool = False,
+    max_image_pixels: int = _MAX_PIXELS,
 ) -> Any:
     """All frames of a GIF, uint8 [frames, height, width, 3].
+
+    With `any_format` a JPEG or PNG will do, as one frame.
 
     >>> import penstock as ps
     >>> ps.image.decode_gif(b"nothing")
@@ -185,6 +203,7 @@ def decode_gif(
         contents,
         max_frames=integer(op, "max_frames", max_frames),
         max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        **_formats(any_format),
     )
 
 

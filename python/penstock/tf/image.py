@@ -140,7 +140,7 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Any:
-    """The pixels of a JPEG, as uint8.
+    """The pixels of a JPEG, PNG or GIF of one frame, as uint8.
 
     >>> import numpy as np, penstock.tf as tf
     >>> data = tf.io.encode_jpeg(np.zeros((4, 6, 3), np.uint8))
@@ -155,6 +155,7 @@ def decode_jpeg(
         bool(try_recover_truncated),
         float(acceptable_fraction),
         dct_method,
+        any_format=True,
     )
     return _made(made)
 
@@ -198,10 +199,11 @@ def extract_jpeg_shape(
 def decode_png(
     contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
 ) -> Any:
-    """The pixels of a PNG, as uint8 or uint16."""
-    return _made(
-        engine.decode_png(_bytes(contents), int(known(channels)), numpy_dtype(dtype))
+    """The pixels of a PNG, JPEG or GIF of one frame, as uint8 or uint16."""
+    made = engine.decode_png(
+        _bytes(contents), int(known(channels)), numpy_dtype(dtype), any_format=True
     )
+    return _made(made)
 
 
 @traceable
@@ -212,8 +214,8 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Any
 
 @traceable
 def decode_gif(contents: Any, name: str | None = None) -> Any:
-    """The pixels of a GIF: [frames, height, width, 3]."""
-    return _made(engine.decode_gif(_bytes(contents)))
+    """The pixels of a GIF, JPEG or PNG: [frames, height, width, 3]."""
+    return _made(engine.decode_gif(_bytes(contents), any_format=True))
 
 
 @traceable

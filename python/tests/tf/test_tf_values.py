@@ -428,8 +428,50 @@ def test_ragged_tensors_are_reduced():
     assert np.isnan(mean[1])
     deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]])
     assert tf.reduce_sum(deep, axis=2).to_list() == [[1, 5], [], [4]]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="axis"):
-        tf.reduce_sum(rows, axis=0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="axis .* -2 to 1, got 2"):
+        tf.reduce_sum(rows, axis=2)
+
+
+def test_ragged_tensors_are_reduced_across_their_rows():
+    rows = tf.ragged.constant([[3, 1, 4], [1, 5], [], [9]])
+    assert tf.reduce_sum(rows, axis=0).numpy().tolist() == [13, 6, 4]
+    assert tf.reduce_max(rows, -2).numpy().tolist() == [9, 5, 4]
+    assert tf.reduce_min(rows, 0, keepdims=True).to_list() == [[1, 1, 4]]
+    assert tf.reduce_mean(rows, 0).numpy().tolist() == [13 / 3, 3.0, 4.0]
+    assert tf.reduce_sum(rows, axis=[0, 1]).numpy() == 23
+    none = tf.ragged.constant([[], []], dtype=tf.int32)
+    assert tf.reduce_sum(none, axis=0).numpy().tolist() == []
+    deep = tf.ragged.constant([[[1], [2, 3]], [], [[4, 5]]])
+    assert tf.reduce_sum(deep, axis=0).to_list() == [[5, 5], [2, 3]]
+    assert tf.reduce_sum(deep, axis=1).to_list() == [[3, 3], [], [4, 5]]
+    assert tf.reduce_all(deep > 1, axis=(0, 2)).numpy().tolist() == [False, True]
+    flat = tf.constant([[1, 2], [3, 4], [5, 6]])
+    pairs = tf.RaggedTensor.from_row_lengths(flat, [2, 1])
+    assert tf.reduce_sum(pairs, axis=0).numpy().tolist() == [[6, 8], [3, 4]]
+    assert tf.reduce_sum(pairs, axis=1).numpy().tolist() == [[4, 6], [5, 6]]
+
+
+def test_decoders_take_files_of_each_other():
+    picture = (np.arange(72) * 3).astype(np.uint8).reshape(4, 6, 3)
+    png, jpeg = tf.io.encode_png(picture), tf.io.encode_jpeg(picture)
+    frame = b",\0\0\0\0\1\0\1\0\0\2\2D\1\0"
+    head = b"GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0"
+    gif, two = head + frame + b";", head + frame + frame + b";"
+    assert (tf.io.decode_jpeg(png).numpy() == picture).all()
+    assert tf.io.decode_png(jpeg, dtype=tf.uint16).dtype == tf.uint16
+    assert tf.io.decode_png(gif).shape == (1, 1, 3)
+    assert tf.io.decode_gif(png).shape == tf.io.decode_gif(jpeg).shape == (1, 4, 6, 3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="2 frames"):
+        tf.io.decode_jpeg(two)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.io.decode_bmp(png)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.io.decode_and_crop_jpeg(png, [0, 0, 1, 1])
+    files = Dataset.from_tensor_slices([png.numpy(), jpeg.numpy()])
+    small = files.map(lambda x: tf.io.decode_jpeg(x, channels=3))
+    small = small.map(lambda x: tf.image.resize(x, (2, 2)))
+    assert small.element_spec == tf.TensorSpec((2, 2, 3), tf.float32)
+    assert [x.shape for x in small] == [(2, 2, 3)] * 2
 
 
 def test_ragged_tensors_are_joined():

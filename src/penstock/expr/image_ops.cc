@@ -2,6 +2,8 @@
 //
 // Each works on one element, so that a decoded picture may lie in its batch
 // from the start.
+#include <optional>
+
 #include "penstock/expr/image_specs.h"
 #include "penstock/image/convert.h"
 #include "penstock/image/encode.h"
@@ -141,7 +143,40 @@ LeafSpecs channels_first(SpecArgs args, const Attributes& attributes) {
   return std::vector<LeafSpec>{{args[0].dtype, shape}};
 }
 
+/// With "any_format" the decoders of JPEG, PNG and GIF take each other's files,
+/// as TensorFlow's do. Nothing if the file is of the decoder's `own` format, or
+/// of none of them.
+StatusOr<std::optional<Tensor>> of_another_format(const RowCall& call,
+                                                  image::Format own) {
+  using image::Format;
+  PS_ASSIGN_OR_RETURN(const bool any,
+                      call.attributes.boolean("any_format", false));
+  if (!any) return std::nullopt;
+  const std::string_view contents = call.args[0].str();
+  const Format format = image::detect_format(contents);
+  if (format == own || (format != Format::kJpeg && format != Format::kPng &&
+                        format != Format::kGif)) {
+    return std::nullopt;
+  }
+  PS_ASSIGN_OR_RETURN(auto options, decode_params(Params(call)));
+  if (own == Format::kGif) options.channels = 3;
+  PS_ASSIGN_OR_RETURN(Tensor image, image::decode_image(contents, options));
+  const Shape& shape = image.shape();
+  if (own == Format::kGif) {
+    return image.reshaped(Shape{1, shape[0], shape[1], shape[2]});
+  }
+  if (format != Format::kGif) return image;
+  if (shape[0] != 1) {
+    return invalid_argument("a GIF of ", shape[0],
+                            " frames: decode_gif and decode_image give them");
+  }
+  return image.row(0);
+}
+
 StatusOr<Tensor> decode_jpeg(const RowCall& call) {
+  PS_ASSIGN_OR_RETURN(auto other,
+                      of_another_format(call, image::Format::kJpeg));
+  if (other) return *std::move(other);
   PS_ASSIGN_OR_RETURN(const auto options, jpeg_params(Params(call)));
   return image::decode_jpeg(call.args[0].str(), options);
 }
@@ -169,6 +204,9 @@ StatusOr<Tensor> extract_jpeg_shape(const RowCall& call) {
 }
 
 StatusOr<Tensor> decode_png(const RowCall& call) {
+  PS_ASSIGN_OR_RETURN(auto other,
+                      of_another_format(call, image::Format::kPng));
+  if (other) return *std::move(other);
   PS_ASSIGN_OR_RETURN(const auto o, decode_params(Params(call)));
   return image::decode_png(call.args[0].str(),
                            {.channels = o.channels,
@@ -191,6 +229,9 @@ StatusOr<Tensor> decode_bmp(const RowCall& call) {
 }
 
 StatusOr<Tensor> decode_gif(const RowCall& call) {
+  PS_ASSIGN_OR_RETURN(auto other,
+                      of_another_format(call, image::Format::kGif));
+  if (other) return *std::move(other);
   image::GifOptions options;
   PS_ASSIGN_OR_RETURN(
       options.max_image_pixels,
