@@ -57,6 +57,16 @@ class DType(base.DType):
         return getattr(self.dtype, name)
 
     @property
+    def as_datatype_enum(self) -> int:
+        """TensorFlow's number of this dtype; 0 if it is unknown.
+
+        >>> import penstock.tf as tf
+        >>> tf.float32.as_datatype_enum, tf.as_dtype(3)
+        (1, tf.int32)
+        """
+        return _NUMBERS.get(self.name, 0)
+
+    @property
     def base_dtype(self) -> DType:
         return self
 
@@ -186,12 +196,34 @@ _BY_NAME = {
         unknown,
     )
 }
+# TensorFlow's DataType, as its files and protocol messages have it.
+_NUMBERS = {
+    "float32": 1,
+    "float64": 2,
+    "int32": 3,
+    "uint8": 4,
+    "int16": 5,
+    "int8": 6,
+    "string": 7,
+    "complex64": 8,
+    "int64": 9,
+    "bool": 10,
+    "bfloat16": 14,
+    "uint16": 17,
+    "complex128": 18,
+    "float16": 19,
+    "uint32": 22,
+    "uint64": 23,
+}
+_BY_NUMBER = {
+    number: _BY_NAME.get(name) or _COMPLEX[name] for name, number in _NUMBERS.items()
+}
 # Python's types mean other dtypes to TensorFlow than to NumPy.
 _BY_TYPE = {float: float32, int: int64, bool: bool_, str: string, bytes: string}
 
 
 def as_dtype(type_value: Any) -> DType:
-    """The `DType` of a name, a NumPy dtype or a Python type.
+    """The `DType` of a name, a NumPy dtype, a Python type or TensorFlow's number.
 
     >>> import numpy as np, penstock.tf as tf
     >>> tf.as_dtype("int32"), tf.as_dtype(np.float64), tf.as_dtype(float)
@@ -199,6 +231,8 @@ def as_dtype(type_value: Any) -> DType:
     """
     if isinstance(type_value, DType):
         return type_value
+    if type(type_value) is int and type_value in _BY_NUMBER:
+        return _BY_NUMBER[type_value]
     if isinstance(type_value, type) and type_value in _BY_TYPE:
         return _BY_TYPE[type_value]
     if str(getattr(type_value, "__name__", type_value)) in _COMPLEX:

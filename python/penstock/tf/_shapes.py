@@ -134,6 +134,12 @@ class TensorShape(tuple):  # type: ignore[type-arg]
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self, shape)])
 
+    def most_specific_common_supertype(self, others: Any) -> TensorShape:
+        shape = self
+        for other in others:
+            shape = shape.most_specific_compatible_shape(other)
+        return shape
+
     def __getitem__(self, key: Any) -> Any:
         got = tuple.__getitem__(self, key)
         return TensorShape(got) if isinstance(key, slice) else got
@@ -190,6 +196,37 @@ class _Spec:
     @property
     def dtype(self) -> DType:
         return self._dtype
+
+    def _parts(self) -> tuple[Any, ...]:
+        """What makes the same spec of another shape, behind the shape."""
+        return (self._dtype,)
+
+    def most_specific_common_supertype(self, others: Any) -> Any:
+        """The spec of all that this or one of `others` describes, or None.
+
+        >>> import penstock.tf as tf
+        >>> a, b = tf.TensorSpec([2, 3]), tf.TensorSpec([2, 4])
+        >>> a.most_specific_common_supertype([b])
+        TensorSpec(shape=(2, None), dtype=tf.float32, name=None)
+        """
+        for other in others:
+            if type(other) is not type(self) or other._parts() != self._parts():
+                return None
+        shapes = [other.shape for other in others]
+        shape = self._shape.most_specific_common_supertype(shapes)
+        return type(self)(shape, *self._parts())
+
+    def most_specific_compatible_type(self, other: Any) -> Any:
+        """The spec of all that this or `other` describes.
+
+        >>> import penstock.tf as tf
+        >>> tf.TensorSpec([2]).most_specific_compatible_type(tf.TensorSpec([2, 2]))
+        TensorSpec(shape=<unknown>, dtype=tf.float32, name=None)
+        """
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
 
 
 class TensorSpec(_Spec):
@@ -311,6 +348,9 @@ class RaggedTensorSpec(_CompositeSpec):
     def ragged_rank(self) -> int:
         return self._ragged_rank
 
+    def _parts(self) -> tuple[Any, ...]:
+        return self._dtype, self._ragged_rank
+
     def __repr__(self) -> str:
         return (
             f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, "
@@ -318,7 +358,7 @@ class RaggedTensorSpec(_CompositeSpec):
         )
 
     def __reduce__(self) -> Any:
-        return RaggedTensorSpec, (self._shape, self._dtype, self._ragged_rank)
+        return RaggedTensorSpec, (self._shape, *self._parts())
 
 
 class SparseTensorSpec(_CompositeSpec):

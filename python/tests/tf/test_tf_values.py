@@ -292,6 +292,31 @@ def test_signatures_and_shapes():
     assert tf.as_dtype("uint8").max == 255
 
 
+def test_dtypes_have_tensorflows_numbers():
+    for dtype in (tf.float32, tf.string, tf.bool, tf.float16, tf.complex128, tf.uint64):
+        assert tf.as_dtype(dtype.as_datatype_enum) == dtype
+    assert [tf.int64.as_datatype_enum, tf.bfloat16.as_datatype_enum] == [9, 14]
+    with pytest.raises(TypeError):
+        tf.as_dtype(99)
+
+
+def test_specs_have_a_common_supertype():
+    a = tf.TensorSpec([None, 3], tf.int32, name="a")
+    wide = tf.TensorSpec([None, None], tf.int32)
+    assert a.most_specific_compatible_type(tf.TensorSpec([2, 4], tf.int32)) == wide
+    assert a.most_specific_common_supertype([wide, a]) == wide
+    vector = tf.TensorSpec([3], tf.int32)
+    unknown = tf.TensorSpec(None, tf.int32)
+    assert a.most_specific_compatible_type(vector) == unknown
+    rows = tf.RaggedTensorSpec([2, None], tf.int32)
+    ragged = tf.RaggedTensorSpec([None, None], tf.int32, 1)
+    assert rows.most_specific_compatible_type(ragged) == ragged
+    for other in (tf.TensorSpec([None, 3], tf.int64), rows):
+        assert a.most_specific_common_supertype([other]) is None
+        with pytest.raises(ValueError, match="No TypeSpec is compatible"):
+            a.most_specific_compatible_type(other)
+
+
 def test_parsed_lists_are_sparse_tensors():
     def record(ids):
         values = tf.train.Feature(int64_list=tf.train.Int64List(value=ids))
