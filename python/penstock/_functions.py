@@ -219,7 +219,7 @@ def lower_scan(fn: Any, init: Any, spec: Any, signature: Any) -> tuple[Any, Any]
     `packed`.
     """
     from penstock import _trace
-    from penstock._trace_errors import TraceRefused
+    from penstock._trace_errors import TraceRefused, WrongSignature
 
     spread = type(spec) is tuple and not getattr(fn, "packed", False)
     element = tuple(spec) if spread else (spec,)
@@ -228,11 +228,11 @@ def lower_scan(fn: Any, init: Any, spec: Any, signature: Any) -> tuple[Any, Any]
     except Exception as error:  # noqa: BLE001 (the stage says it better)
         return str(error), None
     try:
-        program, output = _trace.compile_scan(fn, state, element)
+        program, output = _trace.compile_scan(fn, state, element, signature)
+    except WrongSignature as wrong:
+        raise InvalidArgumentError(f"scan: {wrong.describe()}") from None
     except TraceRefused as refused:
         return refused.describe(), None
-    if signature is not None and not _accepts(signature, output):
-        return f"it gives {output}, declared is {signature}", None
     return Lowered(program.scan(), "", function_name(fn)), output
 
 

@@ -108,12 +108,15 @@ class Inspected:
         """The same; what the user declared about the result must hold."""
         program = self.trace(spec, kind)
         if signature is not None and not program.fits(signature):
-            code = getattr(self._safe, "__code__", None)
-            raise WrongSignature(
-                f"it gives {program.output_spec}, declared is {signature}",
-                "" if code is None else line_of(code, None),
-            )
+            raise self.wrong(program.output_spec, signature)
         return program
+
+    def wrong(self, given: Any, declared: Any) -> WrongSignature:
+        code = getattr(self._safe, "__code__", None)
+        return WrongSignature(
+            f"it gives {given}, declared is {declared}",
+            "" if code is None else line_of(code, None),
+        )
 
 
 def _arguments(program: Any, nest: Any) -> Any:
@@ -249,7 +252,9 @@ def product_program(program: Any) -> Any:
     return program
 
 
-def compile_scan(fn: Any, state: Any, element: tuple[Any, ...]) -> tuple[Any, Any]:
+def compile_scan(
+    fn: Any, state: Any, element: tuple[Any, ...], signature: Any
+) -> tuple[Any, Any]:
     """The program of ``fn(state, *element)`` and the spec of its output.
 
     The state's dimensions are opened until the next state fits as well.
@@ -266,6 +271,8 @@ def compile_scan(fn: Any, state: Any, element: tuple[Any, ...]) -> tuple[Any, An
             raise TraceRefused("it does not give (next state, output)")
         wider = _widened(state, made[0])
         if wider == state:
+            if signature is not None and not program.fits((made[0], signature)):
+                raise inspected.wrong(made[1], signature)
             return program, made[1]
         state = wider
     raise TraceRefused("the state's shape does not settle")

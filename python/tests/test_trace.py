@@ -426,6 +426,19 @@ def test_a_scan_whose_state_grows_has_an_open_dimension():
     assert [e.tolist() for e in ds] == [[0], [1] * 2, [2] * 4, [3] * 8]
 
 
+def test_a_scan_is_checked_against_its_signature_when_built():
+    ds = ps.Dataset.range(3)
+    number = ps.TensorSpec((), ps.int64)
+    for wrong in (ps.TensorSpec((), ps.float32), ps.TensorSpec((2,), ps.int64)):
+        with pytest.raises(ValueError, match="scan: it gives .*, declared is"):
+            ds.scan(0, lambda s, x: (s + x, s), output_signature=wrong)
+    with pytest.raises(ValueError, match="scan: it gives"):
+        ds.scan(0, lambda s, x: (s, {"a": x}), output_signature={"b": number})
+    fits = ds.scan(0, lambda s, x: (s, {"a": x}), output_signature={"a": number})
+    assert [int(x["a"]) for x in fits] == [0, 1, 2]
+    assert "native" in fits.explain()
+
+
 def test_a_scan_that_changes_its_state_is_refused_as_by_python():
     ds = ps.Dataset.range(3).scan(0, lambda s, x: (s + 0.5, x))
     assert "native" not in ds.explain()
