@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from penstock import _dataset as engine_dataset
+from penstock import _recipe as recipes
 from penstock._errors import InvalidArgumentError, OutOfRangeError
 from penstock._functions import check_callable
-from penstock._options import INFINITE, UNKNOWN
+from penstock._options import GLOBAL, INFINITE, UNKNOWN
 from penstock._options import Options as EngineOptions
 from penstock.tf import _seeds, _structure
 from penstock.tf._functions import call
@@ -37,11 +38,19 @@ class Dataset(Sources, Transforms):
     [6.]
     """
 
-    __slots__ = ("__weakref__", "_options", "_penstock_value", "_ragged", "_running")
+    __slots__ = (
+        "__weakref__",
+        "_indexed",
+        "_options",
+        "_penstock_value",
+        "_ragged",
+        "_running",
+    )
     _penstock_value: engine_dataset.Dataset
     _options: Options
     _ragged: bool  # rows of a ragged tensor: a batch of them is one again
     _running: engine_dataset.Dataset | None
+    _indexed: engine_dataset.Dataset | None
 
     def __init__(self, *unused: Any) -> None:
         raise TypeError(
@@ -70,7 +79,7 @@ class Dataset(Sources, Transforms):
         self._penstock_value = engine
         self._options = options or Options()
         self._ragged = ragged
-        self._running = None
+        self._running = self._indexed = None
         return self
 
     # --- looking at it --------------------------------------------------------
@@ -263,7 +272,9 @@ class Dataset(Sources, Transforms):
         count = self._penstock_value.cardinality()
         if i < 0 or 0 <= count <= i:
             raise OutOfRangeError(f"Index out of range [0, {count}): {i}")
-        return wrap(self._penstock_value[i])
+        if self._indexed is None:
+            self._indexed = _with_random_access(self._penstock_value)
+        return wrap(self._indexed[i])
 
     def __copy__(self) -> Dataset:
         return self
@@ -273,6 +284,22 @@ class Dataset(Sources, Transforms):
 
     def __reduce__(self) -> Any:
         return Dataset._of, (self._penstock_value, self._options, self._ragged)
+
+
+def _with_random_access(engine: engine_dataset.Dataset) -> engine_dataset.Dataset:
+    """`engine`, where every shuffle is one of all elements: so does TensorFlow."""
+    if engine._recipe is None:
+        return engine
+    steps = [
+        (method, parent, (GLOBAL, *args[1:]) if method == "shuffle" else args, kwargs)
+        for method, parent, args, kwargs in recipes.steps_of(engine)
+    ]
+    if all(step[0] != "shuffle" for step in steps):
+        return engine
+    try:
+        return recipes.build(steps)
+    except InvalidArgumentError:
+        return engine  # which says what has no random access
 
 
 def _arguments(element: Any) -> tuple[Any, ...]:

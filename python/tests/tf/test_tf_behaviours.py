@@ -429,6 +429,22 @@ def test_random_access(build):
             at(ds, index)
 
 
+def test_random_access_through_shuffles():
+    at = tf.data.experimental.at
+    ds = Dataset.range(10).shuffle(3, seed=4)
+    order = [int(at(ds, i)) for i in range(10)]
+    assert sorted(order) == list(range(10)) != order
+    assert [int(at(ds, i)) for i in range(10)] == order
+    batches = ds.map(lambda x: x + 1).batch(4)
+    assert at(batches, 2).numpy().tolist() == [x + 1 for x in order[8:]]
+    unseeded = Dataset.range(10).shuffle(10)
+    assert sorted(int(at(unseeded, i)) for i in range(10)) == list(range(10))
+    with pytest.raises(tf.errors.OutOfRangeError):
+        at(ds, 10)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        at(Dataset.range(4).filter(lambda x: x > 1).shuffle(2), 0)
+
+
 def test_the_state_stays_small_however_large_elements_are():
     big = 300_000
 
