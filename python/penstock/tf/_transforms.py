@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _spec as engine_spec
-from penstock._errors import (
-    ArgumentTypeError,
-    InvalidArgumentError,
-    UnimplementedError,
-)
+from penstock._dataset import Dataset as Engine
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE, UNKNOWN
 from penstock.tf import _seeds, _shards, _structure
@@ -586,24 +583,25 @@ class Transforms:
     ) -> Dataset:
         """Keeps the elements in the directory `path`.
 
-        It is one shard: `reader_func` gets a dataset of that one.
+        `reader_func` makes the dataset of a dataset of the shards, to which
+        `shard_func` assigns elements. Without it elements come in their order.
 
         >>> import penstock.tf as tf, tempfile
         >>> with tempfile.TemporaryDirectory() as where:
         ...     [int(x) for x in tf.data.Dataset.range(2).snapshot(where + "/s")]
         [0, 1]
         """
+        engine = self._penstock_value
         if shard_func is not None:
-            raise UnimplementedError(
-                "snapshot: a snapshot is one shard, shard_func cannot be followed; "
-                "write shards with Dataset.save(path, shard_func=...)"
-            )
-        engine = self._penstock_value.snapshot(paths(path), name=name)
-        if reader_func is not None:
-            made = _shards.read("snapshot", [engine], reader_func)
-            made._options = self.options().merge(made.options())
-            return made
-        return self._same(engine)
+            engine = _shards.numbered(engine, shard_func)
+        engine = engine.snapshot(paths(path), name=name)
+        sharded = shard_func is not None
+        if reader_func is None:
+            return self._same(_shards.elements(engine) if sharded else engine)
+        shards = _shards.by_number(engine) if sharded else Engine.from_list([engine])
+        made = _shards.read("snapshot", shards, reader_func)
+        made._options = self.options().merge(made.options())
+        return made
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """At most `buffer_size` elements ahead of the next stage.

@@ -573,14 +573,27 @@ def test_a_reader_function_gets_the_shards(tmp_path):
         Dataset.load(one, reader_func=lambda shards: 3)
 
 
-def test_functions_of_a_snapshot_are_followed_or_refused(tmp_path):
+def test_functions_of_a_snapshot_are_followed(tmp_path):
     path = str(tmp_path / "s")
     ds = Dataset.range(3).snapshot(
         path, reader_func=lambda s: s.flat_map(lambda d: d.map(lambda x: x + 1))
     )
     assert values(ds) == values(ds) == [1, 2, 3]
-    with pytest.raises(tf.errors.UnimplementedError, match="shard_func"):
-        Dataset.range(3).snapshot(path, shard_func=lambda x: x % 2)
+    pairs = Dataset.zip((Dataset.range(5), Dataset.range(5, 10)))
+    kept = pairs.snapshot(str(tmp_path / "t"), shard_func=lambda x, y: (x + 1) % 2)
+    assert values(kept) == values(kept) == values(pairs)
+
+    def one_after_the_other(shards):
+        return shards.flat_map(lambda shard: shard.map(lambda x, y: y))
+
+    by_shard = pairs.snapshot(
+        str(tmp_path / "u"),
+        shard_func=lambda x, y: (x + 1) % 2,
+        reader_func=one_after_the_other,
+    )
+    assert values(by_shard) == values(by_shard) == [6, 8, 5, 7, 9]
+    with pytest.raises(ValueError, match="single"):
+        values(pairs.snapshot(str(tmp_path / "v"), shard_func=lambda x, y: 0.5))
 
 
 def test_datasets_are_pickled_with_their_options(tmp_path):
