@@ -16,10 +16,10 @@ from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock.tf import _seeds
 from penstock.tf._dataset import Dataset
 from penstock.tf._dtypes import DType, as_dtype, float32, float64, int32, int64, string
+from penstock.tf._mapping import default_cycle
 from penstock.tf._options import Options
 from penstock.tf._shapes import TensorSpec
 from penstock.tf._sources import paths
-from penstock.tf._transforms import default_cycle
 from penstock.tf._values import convert_to_tensor
 
 _KINDS = (float32, float64, int32, int64, string)

@@ -1,0 +1,170 @@
+"""Transformations that call a function on every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock._errors import InvalidArgumentError
+from penstock._functions import check_callable, cpu_count
+from penstock._options import AUTOTUNE
+from penstock.tf._deriving import Deriving, whole
+from penstock.tf._functions import ScanCall, call
+from penstock.tf._values import unwrap
+
+if TYPE_CHECKING:
+    from penstock.tf._dataset import Dataset
+
+
+class Mapping(Deriving):
+    """Mixed into `Dataset`."""
+
+    __slots__ = ()
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """`map_func` of every element.
+
+        Without `num_parallel_calls` one call at a time, in order; a function
+        that runs natively has no effects that could tell, and runs in parallel.
+
+        >>> import penstock.tf as tf
+        >>> [int(x) for x in tf.data.Dataset.range(3).map(lambda x: x + 1)]
+        [1, 2, 3]
+        """
+        fn = call("map", map_func, "element")
+        engine = self._penstock_value
+        if num_parallel_calls is not None:
+            calls = whole(num_parallel_calls, "num_parallel_calls")
+            if calls == 0 or calls < AUTOTUNE:
+                raise InvalidArgumentError(
+                    f"map: num_parallel_calls must be greater than zero, got {calls}"
+                )
+            return self._then(
+                engine.map(fn, calls, deterministic=deterministic, name=name)
+            )
+        serial = engine.map(fn, 1, deterministic=deterministic, name=name)
+        if _last_function(serial).executor == "native":
+            return self._then(engine.map(fn, name=name))
+        return self._then(serial)
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements for which `predicate` is true.
+
+        >>> import penstock.tf as tf
+        >>> [int(x) for x in tf.data.Dataset.range(5).filter(lambda x: x % 2 == 0)]
+        [0, 2, 4]
+        """
+        fn = call("filter", predicate, "predicate")
+        serial = self._penstock_value.filter(fn, 1, name=name)
+        if _last_function(serial).executor == "native":
+            return self._same(self._penstock_value.filter(fn, name=name))
+        return self._same(serial)
+
+    def flat_map(
+        self, map_func: Callable[..., Any], name: str | None = None
+    ) -> Dataset:
+        """`map_func` makes a dataset of each element; their elements in order.
+
+        >>> import penstock.tf as tf
+        >>> ds = tf.data.Dataset.range(3).flat_map(lambda n: tf.data.Dataset.range(n))
+        >>> [int(x) for x in ds]
+        [0, 0, 1]
+        """
+        fn = _datasets("flat_map", map_func)
+        return self._then(self._penstock_value.flat_map(fn, name=name))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Like `flat_map`, with `cycle_length` datasets taking turns.
+
+        >>> import penstock.tf as tf
+        >>> ds = tf.data.Dataset.range(2).interleave(
+        ...     lambda n: tf.data.Dataset.from_tensors(n).repeat(2), cycle_length=2)
+        >>> [int(x) for x in ds]
+        [0, 1, 0, 1]
+        """
+        fn = _datasets("interleave", map_func)
+        calls = (
+            None
+            if num_parallel_calls is None
+            else whole(num_parallel_calls, "num_parallel_calls")
+        )
+        cycle = (
+            AUTOTUNE if cycle_length is None else whole(cycle_length, "cycle_length")
+        )
+        if cycle == AUTOTUNE:
+            cycle = default_cycle(calls)
+        return self._then(
+            self._penstock_value.interleave(
+                fn,
+                cycle,
+                1 if block_length is None else whole(block_length, "block_length"),
+                1 if calls is None else calls,
+                deterministic,
+                name=name,
+            )
+        )
+
+    def take_while(
+        self, predicate: Callable[..., Any], name: str | None = None
+    ) -> Dataset:
+        """The elements before the first for which `predicate` is false.
+
+        >>> import penstock.tf as tf
+        >>> [int(x) for x in tf.data.Dataset.range(9).take_while(lambda x: x < 2)]
+        [0, 1]
+        """
+        fn = call("take_while", predicate, "predicate")
+        return self._same(self._penstock_value.take_while(fn, name=name))
+
+    def scan(
+        self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
+    ) -> Dataset:
+        """``state, output = scan_func(state, element)``, one after the other.
+
+        >>> import penstock.tf as tf
+        >>> ds = tf.data.Dataset.range(4).scan(
+        ...     tf.constant(0, tf.int64), lambda s, x: (s + x, s + x))
+        >>> [int(x) for x in ds]
+        [0, 1, 3, 6]
+        """
+        check_callable("scan", "scan_func", scan_func)
+        spec = self._penstock_value.element_spec
+        fn = ScanCall(scan_func, type(spec) is tuple)
+        return self._then(
+            self._penstock_value.scan(unwrap(initial_state), fn, name=name)
+        )
+
+
+def _last_function(engine: Any) -> Any:
+    """The function that the last call of a chain added."""
+    return list(engine._functions.values())[-1]
+
+
+def _datasets(op: str, fn: Any) -> Any:
+    """A function that gives datasets; a reader's class opens files natively."""
+    read = getattr(fn, "_penstock_reader", None)
+    return call(op, fn, "dataset") if read is None else read
+
+
+def default_cycle(calls: int | None) -> int:
+    """TensorFlow's rule, which looks at the machine."""
+    cores = cpu_count()
+    if calls is None:
+        return cores
+    return max(1, cores // 2) if calls == AUTOTUNE else max(1, min(calls, cores))
