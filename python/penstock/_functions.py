@@ -11,17 +11,15 @@ calls. It tries the rungs in order and remembers why it passed one over, for
 
 from __future__ import annotations
 
-import hashlib
 import os
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
+from penstock._identity import function_identity
 from penstock._options import AUTOTUNE
 from penstock._spec import TensorSpec, check_signature
 
@@ -350,85 +348,3 @@ def function_name(fn: Any) -> str:
         return str(name)
     file = code.co_filename.rsplit("/", 1)[-1]
     return f"{name} ({file}:{code.co_firstlineno})"
-
-
-def function_identity(fn: Any) -> str:
-    """Tells functions apart in a graph's fingerprint.
-
-    Equal in another process that runs the same program: code, defaults and
-    captured values count, memory addresses do not.
-    """
-    digest = hashlib.sha256()
-    _add(digest, fn, set(), 0)
-    name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    return f"{name}:{digest.hexdigest()[:16]}"
-
-
-def _add(digest: Any, value: Any, seen: set[int], depth: int) -> None:
-    """Adds what identifies `value`, by content where that is known."""
-    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
-        digest.update(f"{type(value).__name__}:{value!r};".encode())
-        return
-    if isinstance(value, np.generic):
-        digest.update(f"{value.dtype}:".encode() + value.tobytes())
-        return
-    if id(value) in seen or depth > 16:
-        digest.update(b"again;")
-        return
-    seen.add(id(value))
-    if isinstance(value, types.ModuleType):
-        digest.update(f"module {value.__name__};".encode())
-    elif isinstance(value, types.CodeType):
-        digest.update(value.co_code)
-        digest.update(repr((value.co_names, value.co_varnames)).encode())
-        for constant in value.co_consts:
-            _add(digest, constant, seen, depth + 1)
-    elif isinstance(value, types.FunctionType):
-        digest.update(f"def {value.__module__}.{value.__qualname__};".encode())
-        _add(digest, value.__code__, seen, depth + 1)
-        _add(digest, value.__defaults__, seen, depth + 1)
-        _add(digest, value.__kwdefaults__, seen, depth + 1)
-        for cell in value.__closure__ or ():
-            try:
-                _add(digest, cell.cell_contents, seen, depth + 1)
-            except ValueError:
-                digest.update(b"empty;")
-    elif isinstance(value, types.MethodType):
-        _add(digest, value.__func__, seen, depth + 1)
-        _add(digest, value.__self__, seen, depth + 1)
-    elif isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype}{value.shape}".encode())
-        if value.dtype != object:
-            digest.update(np.ascontiguousarray(value).view(np.uint8).data)
-        else:
-            for item in value.ravel():
-                _add(digest, item, seen, depth + 1)
-    elif isinstance(value, (tuple, list, set, frozenset)):
-        items = (
-            sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
-        )
-        digest.update(f"{type(value).__name__}{len(value)}[".encode())
-        for item in items:
-            _add(digest, item, seen, depth + 1)
-        digest.update(b"]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _add(digest, key, seen, depth + 1)
-            _add(digest, item, seen, depth + 1)
-    elif hasattr(value, "func") and hasattr(value, "keywords"):  # a partial
-        for part in (value.func, value.args, value.keywords):
-            _add(digest, part, seen, depth + 1)
-    elif hasattr(value, "fingerprint") and isinstance(
-        getattr(value, "fingerprint", None), str
-    ):
-        digest.update(value.fingerprint.encode())
-    else:
-        name = getattr(value, "__qualname__", None)
-        module = getattr(value, "__module__", "")
-        kind = type(value)
-        digest.update(
-            f"{module}.{name}:{kind.__module__}.{kind.__qualname__};".encode()
-        )
-        state = getattr(value, "__dict__", None)
-        if name is None and isinstance(state, dict):
-            _add(digest, state, seen, depth + 1)

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _arguments as check
 from penstock._deriving import Deriving
-from penstock._functions import (
-    Lowered,
-    check_arity,
-    check_callable,
-    function_identity,
-    lower,
-    lower_scan,
-)
+from penstock._functions import Lowered, check_arity, check_callable, lower, lower_scan
+from penstock._identity import function_identity
 from penstock._options import AUTOTUNE, ErrorPolicy, error_policy
 from penstock._spec import check_scalar_signature, check_signature
 

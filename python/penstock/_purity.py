@@ -62,6 +62,24 @@ def keeps_to_itself(fn: Any) -> str:
     return _check(fn, getattr(fn, "__name__", type(fn).__name__), set(), 0)
 
 
+def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
+    """Whether `fn` only looks at the list, dict, set, tuple or array `value`.
+
+    It gets it by the global `name`, or as an attribute of that.
+    """
+    codes = _codes(fn.__code__)
+    writes = any(_may_write_arrays(code, {}) for code in codes)
+    for code in codes:
+        instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        for at, instruction in enumerate(instructions):
+            if (name, 0) in _loads(instruction):
+                use = _Use(instructions, at, 0)
+                used, called = use.part(fn.__globals__[name], name)
+                if used is value and use.check(used, called, writes):
+                    return False
+    return True
+
+
 def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
     if isinstance(value, (*_CONSTANTS, type, types.ModuleType, np.dtype, np.ufunc)):
         return ""
@@ -143,7 +161,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_python_class(kind: type) -> bool:
-    if not kind.__flags__ & _HEAP_TYPE or _is_library(_module_of(kind)):
+    if not kind.__flags__ & _HEAP_TYPE or is_library(_module_of(kind)):
         return False
     return not any(
         isinstance(v, (types.MethodDescriptorType, types.WrapperDescriptorType))
@@ -157,7 +175,7 @@ def _module_of(kind: type) -> str:
     return module if isinstance(module, str) else "builtins"
 
 
-def _is_library(module: str) -> bool:
+def is_library(module: str) -> bool:
     """Whether it came with Python or was installed."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     name = module.partition(".")[0]
@@ -220,7 +238,7 @@ def _check_function(
                 if not why and (
                     not use.of_module
                     or isinstance(used, types.FunctionType)
-                    and not _is_library(used.__module__ or "")
+                    and not is_library(used.__module__ or "")
                 ):
                     why = _check(used, called, seen, depth + 1)
                 if why:

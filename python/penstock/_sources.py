@@ -11,7 +11,8 @@ import numpy as np
 from penstock import _arguments as check
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
-from penstock._functions import check_callable, function_identity
+from penstock._functions import check_callable
+from penstock._identity import function_identity
 from penstock._options import AUTOTUNE, UNKNOWN
 from penstock._recipe import Recipe
 from penstock._spec import check_signature

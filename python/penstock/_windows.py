@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Any
 from penstock import _arguments as check
 from penstock._deriving import Deriving
 from penstock._errors import InvalidArgumentError
-from penstock._functions import (
-    check_callable,
-    dataset_function,
-    function_identity,
-    lower,
-)
+from penstock._functions import check_callable, dataset_function, lower
+from penstock._identity import function_identity
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset

@@ -242,6 +242,105 @@ def test_fingerprints_are_equal_in_another_process(run_program):
     assert a == b != c
 
 
+_PROGRAM = """
+    import functools
+    import helpers
+    import penstock as ps
+
+    SCALE = 3
+    TABLE = {"a": [1, 2]}
+    calls = []
+
+    class Tool:
+        LIMIT = 9
+        def use(self, x):
+            return x + 4
+
+    tool = Tool()
+
+    @functools.lru_cache
+    def kept(x):
+        return x + 5
+
+    def deep(x):
+        return [helpers.outer(i) for i in (x,)][0]
+
+    def reads(x):
+        return deep(int(x)) + SCALE + TABLE["a"][0] + tool.use(kept(0))
+
+    def writes(x):
+        calls.append(int(x))
+        return int(x) * SCALE
+
+    read = ps.Dataset.range(5).map(reads, executor="thread")
+    print(read.fingerprint)
+    written = ps.Dataset.range(5).map(writes, executor="thread")
+    print(written.fingerprint)
+    written.to_list()
+    again = ps.Dataset.range(5).map(writes, executor="thread")
+    assert again.fingerprint == written.fingerprint
+"""
+_HELPERS = """
+OFFSET = 1
+
+def inner(x):
+    return x + OFFSET
+
+def outer(x):
+    return inner(x) * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ("", "", "neither"),
+        ("SCALE = 3", "SCALE = 4", "both"),
+        ("[1, 2]}", "[2, 2]}", "reads"),
+        ("return x + 4", "return x + 7", "reads"),
+        ("LIMIT = 9", "LIMIT = 8", "reads"),
+        ("return x + 5", "return x + 6", "reads"),
+        ("OFFSET = 1", "OFFSET = 2", "reads"),
+        ("return x + OFFSET", "return x - OFFSET", "reads"),
+        ("calls = []", "calls = [1]", "neither"),
+    ],
+)
+def test_helpers_and_constants_count_in_a_fingerprint(
+    run_program, tmp_path, monkeypatch, old, new, changes
+):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    prints = []
+    for was, is_now in ((old, old), (old, new)):
+        (tmp_path / "helpers.py").write_text(_HELPERS.replace(was, is_now))
+        program = run_program(_PROGRAM.replace(was, is_now))
+        prints.append(program.stdout.split())
+    (reads, writes), (other_reads, other_writes) = prints
+    assert (reads != other_reads) == (changes in ("reads", "both"))
+    assert (writes != other_writes) == (changes == "both")
+
+
+def test_a_state_is_refused_once_a_helper_has_changed(monkeypatch):
+    def dataset():
+        return ps.Dataset.range(4).map(_calls_helper, executor="thread")
+
+    it = iter(dataset())
+    next(it)
+    state = it.state_dict()
+    assert ints(dataset().iterator(state)) == [2, 3, 4]
+    monkeypatch.setitem(globals(), "_helper", lambda x: x + 2)
+    with pytest.raises(ps.Error, match="another"):
+        dataset().iterator(state)
+
+
+def _helper(x):
+    return x + 1
+
+
+def _calls_helper(x):
+    return _helper(int(x))
+
+
 def test_arguments_fail_where_they_are_written():
     ds = ps.Dataset.range(3)
     with pytest.raises(

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from penstock._errors import InvalidArgumentError, OutOfRangeError
-from penstock._functions import check_callable, function_identity
+from penstock._functions import check_callable
+from penstock._identity import function_identity
 from penstock._trace_value import Traced
 from penstock.tf import _structure, errors
 from penstock.tf._dtypes import as_dtype

@@ -11,7 +11,8 @@ import numpy as np
 from penstock import _ops as engine_ops
 from penstock._dataset import Dataset as Engine
 from penstock._errors import InvalidArgumentError, NotFoundError
-from penstock._functions import check_callable, function_identity
+from penstock._functions import check_callable
+from penstock._identity import function_identity
 from penstock.tf import _seeds, _shards, _structure
 from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._options import Options
