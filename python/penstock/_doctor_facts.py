@@ -20,6 +20,7 @@ from penstock import _doctor_leaves as leaves
 from penstock import _penstock
 from penstock._dtypes import string
 from penstock._errors import Error
+from penstock._functions import nested_functions
 from penstock._options import GLOBAL
 from penstock._purity import _codes, keeps_to_itself
 from penstock._spec import TensorSpec
@@ -107,6 +108,8 @@ class Plan:
 
     stages: list[Stage] = field(default_factory=list)
     device: int = -1
+    # Python functions inside nested datasets that were seen so far, by stage.
+    nested: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def number(self, label: str) -> int:
         for i, stage in enumerate(self.stages):
@@ -119,10 +122,12 @@ class Plan:
     def codes(self) -> dict[types.CodeType, str]:
         """Code of every Python function, by stage."""
         found = {}
-        for stage in self.stages:
-            code = getattr(stage.fn, "__code__", None)
+        functions = [(stage.label, stage.fn) for stage in self.stages]
+        functions += [(label, one["fn"]) for label, one in self.nested.items()]
+        for label, fn in functions:
+            code = getattr(fn, "__code__", None)
             if isinstance(code, types.CodeType):
-                found[code] = stage.label
+                found[code] = label
         return found
 
     @property
@@ -437,6 +442,7 @@ class Counters:
                 counted = stage.lowered.handle.counters()
                 for key in _PYTHON_KEYS:
                     one[key] = counted.get(key, 0)
+                self._add_nested(plan, stage)
         self.totals = {k: values[k] for k in _TOTALS}
         self.pipes = values["pipes"]
         self.decisions = values["decisions"]
@@ -447,6 +453,16 @@ class Counters:
         }
         self.cpu_budget = values["cpu_budget"]
         return self
+
+    def _add_nested(self, plan: Plan, stage: Stage) -> None:
+        """The Python functions of datasets that `stage` opens."""
+        assert stage.lowered is not None
+        found = nested_functions(stage.label, stage.lowered.handle)
+        for label, function in found.items():
+            if label in self.stages:
+                counted = function["counters"]
+                self.stages[label] |= {key: counted[key] for key in _PYTHON_KEYS}
+                plan.nested[label] = function
 
     def add_difference(self, before: Counters, after: Counters) -> None:
         """Adds what happened between two of the same iterator."""
@@ -496,9 +512,22 @@ def add_nested(plan: Plan, labels: list[str]) -> None:
                     "user_code": op in _CALLS,
                     "parent": i,
                 }
-                plan.stages.append(Stage(facts, op, stage.label + "."))
+                inner = Stage(facts, op, stage.label + ".")
+                if label in plan.nested:
+                    _add_nested_function(inner, plan.nested[label])
+                plan.stages.append(inner)
                 known.add(label)
                 break
+
+
+def _add_nested_function(stage: Stage, function: dict[str, Any]) -> None:
+    counted = function["counters"]
+    in_processes = counted["work_ns"] > counted["gil_hold_ns"]
+    stage.facts["function"] = function["name"]
+    stage.facts["executor"] = "process" if in_processes else function["executor"]
+    stage.fn = function["fn"]
+    if stage.fn is not None and stage.facts["executor"] == "thread":
+        stage.facts["stays"] = _stays(stage)
 
 
 def stage_facts(

@@ -42,6 +42,8 @@ def _at_start(it: Iterator, plan: Plan) -> Counters:
     base = Counters()
     for fn, before in zip(it._dataset._functions.values(), it._baseline):
         base.stages[fn.stage] = dict(before)
+    for label, function in it._nested_baseline.items():
+        base.stages[label] = dict(function["counters"])
     return base
 
 

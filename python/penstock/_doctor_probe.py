@@ -57,7 +57,9 @@ class Sampler:
     """
 
     def __init__(self, plan: Plan, consumer: bool = False) -> None:
+        self._plan = plan
         self._codes = plan.codes
+        self._nested = len(plan.nested)
         self._functions = plan.functions
         self._before: dict[str, dict[str, int]] = {}
         self._consumer = consumer  # the thread that starts and stops it is one
@@ -102,6 +104,9 @@ class Sampler:
             self._look()
 
     def _look(self) -> None:
+        if len(self._plan.nested) != self._nested:
+            self._nested = len(self._plan.nested)
+            self._codes = self._plan.codes
         for frame in sys._current_frames().values():
             at: types.FrameType | None = frame
             while at is not None:

@@ -36,6 +36,7 @@ class Lowered:
     reason: str
     name: str
     stage: str = field(default="", compare=False)
+    fn: Any = field(default=None, compare=False)  # as the user wrote it
 
     def parallel_calls(self, asked: int) -> int:
         """The cap for the engine: it must not start more than the workers take."""
@@ -84,13 +85,16 @@ def lower(
         lowered = rung(fn, kind, op, executor, input_spec, output_signature)
         if isinstance(lowered, Lowered):
             lowered.reason = lowered.reason or "; ".join(refusals)
+            lowered.fn = fn
             return lowered
         if lowered:
             refusals.append(lowered)
     reason = "; ".join(refusals)
     if executor == "native":
         raise InvalidArgumentError(f"{op}: cannot run natively: {reason}")
-    return _thread(fn, kind, output_signature, reason)
+    lowered = _thread(fn, kind, output_signature, reason)
+    lowered.fn = fn
+    return lowered
 
 
 # A rung gives a Lowered, or the reason why it is not for this function.
@@ -293,6 +297,13 @@ def dataset_function(
     """A function that makes datasets, called in threads."""
     handle = _penstock.python_dataset_function(fn, signature, identity)
     return Lowered(handle, reason, function_name(fn))
+
+
+def nested_functions(stage: str, handle: Any) -> dict[str, dict[str, Any]]:
+    """Python functions inside the datasets that `stage` opened, by their stage."""
+    if not isinstance(handle, _penstock.DatasetFunction):
+        return {}
+    return {f"{stage}.{inner}": one for inner, one in handle.nested().items()}
 
 
 def cpu_count() -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _penstock, _watch
 from penstock._errors import ArgumentTypeError
+from penstock._functions import nested_functions
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -133,11 +134,16 @@ class Iterator(_penstock.Iterator):
     """
 
     def __init__(self, dataset: Dataset, state: Any = None) -> None:
-        baseline = [fn.handle.counters() for fn in dataset._functions.values()]
+        functions = dataset._functions.values()
+        baseline = [fn.handle.counters() for fn in functions]
+        nested: dict[str, dict[str, Any]] = {}
+        for fn in functions:
+            nested |= nested_functions(fn.stage, fn.handle)
         _prepare_workers(dataset)
         super().__init__(dataset._native, b"" if state is None else state_bytes(state))
         self._dataset = dataset
         self._baseline = baseline
+        self._nested_baseline = nested
         # Set by _watch: its place among all iterators, and clocks at its start.
         self._number = 0
         self._began = (0.0, 0.0, 0.0)

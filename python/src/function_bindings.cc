@@ -28,18 +28,37 @@ Spec declared(nb::handle spec) {
   return value_or_raise(spec_from_python(spec.ptr()));
 }
 
-nb::dict counters_dict(const std::shared_ptr<StageCounters>& counters) {
+nb::dict costs_dict(const PythonCosts& costs) {
   nb::dict d;
-  if (counters) {
-    d["calls"] = counters->calls.load();
-    d["gil_wait_ns"] = counters->wait_ns.load();
-    d["gil_hold_ns"] = counters->hold_ns.load();
-    d["work_ns"] = counters->work_ns.load();
-    d["worker_cpu_ns"] = counters->worker_cpu_ns.load();
-    d["gil_looks"] = counters->looks.looks.load();
-    d["gil_held_looks"] = counters->looks.held.load();
-  }
+  d["calls"] = costs.calls;
+  d["gil_wait_ns"] = costs.wait_ns;
+  d["gil_hold_ns"] = costs.hold_ns;
+  d["work_ns"] = costs.work_ns;
+  d["worker_cpu_ns"] = costs.worker_cpu_ns;
+  d["gil_looks"] = costs.looks;
+  d["gil_held_looks"] = costs.held;
   return d;
+}
+
+nb::dict counters_dict(const std::shared_ptr<StageCounters>& counters) {
+  return counters ? costs_dict(costs_of(*counters)) : nb::dict();
+}
+
+nb::dict nested_dict(const std::shared_ptr<StageCounters>& counters) {
+  nb::dict found;
+  if (!counters) return found;
+  for (const auto& [label, stage] : counters->nested.read()) {
+    nb::dict d;
+    d["counters"] = costs_dict(stage.costs);
+    d["executor"] = stage.executor;
+    d["name"] = stage.name;
+    PyObject* fn =
+        stage.fn ? PyObject_CallNoArgs(stage.fn.get()) : Py_NewRef(Py_None);
+    if (fn == nullptr) throw nb::python_error();
+    d["fn"] = nb::steal(fn);
+    found[label.c_str()] = d;
+  }
+  return found;
 }
 
 }  // namespace
@@ -88,8 +107,14 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro(
           "identity",
           [](const DatasetFunctionHandle& f) { return f.ref->identity(); })
-      .def("counters", [](const DatasetFunctionHandle& f) {
-        return counters_dict(f.counters);
+      .def("counters",
+           [](const DatasetFunctionHandle& f) {
+             return counters_dict(f.counters);
+           })
+      // Python functions of the datasets that it opened, by their stage there:
+      // counters, executor, name, and fn while one is in use.
+      .def("nested", [](const DatasetFunctionHandle& f) {
+        return nested_dict(f.counters);
       });
   nb::class_<ScanHandle>(m, "ScanFunction")
       .def_prop_ro("executor", [](const ScanHandle&) { return "native"; })

@@ -170,6 +170,7 @@ class PythonDatasetFunction final : public DatasetFunction {
           "a value of type ",
           Py_TYPE(value.get())->tp_name);
     }
+    counters_->nested.add(value.get());
     return node;
   }
 

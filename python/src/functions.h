@@ -17,6 +17,7 @@
 
 #include "gil_watch.h"
 #include "interpreter.h"
+#include "nested_functions.h"
 #include "penstock/dataset.h"
 #include "penstock/ops/function.h"
 
@@ -52,6 +53,7 @@ struct StageCounters {
   std::atomic<std::int64_t> worker_cpu_ns{0};
   GilLooks looks;  // while a doctor watches
   HotLines lines;
+  NestedFunctions nested;  // of the datasets that it opens
 };
 
 struct AutoState;

@@ -446,6 +446,28 @@ def test_stats_are_readable():
         stats.stage("nothing")
 
 
+def test_python_functions_inside_opened_datasets_are_counted():
+    def inner(x):
+        return int(x) + 1
+
+    def middle(i):
+        return ps.Dataset.range(3).flat_map(
+            lambda k: ps.Dataset.range(2).map(inner, executor="thread")
+        )
+
+    ds = ps.Dataset.range(5).interleave(middle, cycle_length=2)
+    (opener,) = ds._functions.values()
+    assert opener.handle.nested() == {}
+    for _ in range(2):
+        assert len(ds.to_list()) == 5 * 3 * 2
+    nested = opener.handle.nested()
+    assert set(nested) == {"flat_map#1", "flat_map#1.map#1"}
+    counts = {label: one["counters"]["calls"] for label, one in nested.items()}
+    assert counts == {"flat_map#1": 2 * 5 * 3, "flat_map#1.map#1": 2 * 5 * 3 * 2}
+    assert nested["flat_map#1.map#1"]["executor"] == "thread"
+    assert nested["flat_map#1.map#1"]["counters"]["gil_hold_ns"] > 0
+
+
 def test_explain_says_how_functions_run():
     text = ps.Dataset.range(3).map(lambda x: x, executor="thread").explain()
     assert "plan:" in text and "<lambda> (test_dataset.py:" in text

@@ -268,6 +268,13 @@ def an_interleave(tmp):
 
 
 @healthy
+def python_inside_an_interleave_that_keeps_up(tmp):
+    burns = work.chained_burner(0.0005)
+    ds = R(1000).interleave(lambda i: R(100).map(burns)).batch(4)
+    return ds, work.step(0.03)
+
+
+@healthy
 def a_branchy_function_that_keeps_up(tmp):
     def clip(x):
         return x * 2 if x > 5 else x

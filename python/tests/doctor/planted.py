@@ -204,6 +204,18 @@ def gil_that_does_not_pickle(tmp, fixed=False):
     return R(N).map(tokenize, name="tokenize", executor=executor).batch(4), None
 
 
+@fault("python-gil", "interleave#1.map#1")
+def gil_inside_an_interleave(tmp):
+    burns = work.chained_burner(0.003)
+    return R(N).interleave(lambda i: R(200).map(burns)).batch(4), None
+
+
+@fault("python-gil", "flat_map#1.map#1")
+def gil_inside_a_flat_map(tmp):
+    burns = work.chained_burner(0.003)
+    return R(N).flat_map(lambda i: R(200).map(burns)).batch(4), None
+
+
 @fault("python-overhead", "map#1")
 def tiny_calls(tmp, fixed=False):
     if fixed:

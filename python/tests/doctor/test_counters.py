@@ -69,6 +69,17 @@ def test_a_call_that_burns():
     assert 0.4 < f["seconds"] < 2.0
 
 
+@truth("calls", "gil_hold_s", "gil_held_s")
+def test_calls_inside_an_interleave():
+    sleeps = work.sleeper(0.01)
+    f = facts_of(R(N).interleave(lambda i: R(50).map(sleeps), cycle_length=2))
+    s = next(s for s in f["stages"] if s["label"] == "interleave#1.map#1")
+    assert s["executor"] == "thread" and "sleeps" in s["function"]
+    assert s["elements"] > 10 and abs(s["calls"] - s["elements"]) <= 128
+    assert s["gil_hold_s"] / s["calls"] > 0.01
+    assert s["gil_held_s"] < 0.5 * s["gil_hold_s"]
+
+
 @truth("gil_held_s", "gil_busy")
 def test_time_with_the_gil():
     def share(fn):

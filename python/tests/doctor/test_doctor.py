@@ -30,6 +30,8 @@ PLANTED = [
     "capped_sleep",
     "generator_that_sleeps",
     "gil_by_a_shared_list",
+    "gil_inside_an_interleave",
+    "gil_inside_a_flat_map",
     "a_service_behind_a_step",
     "nothing_ahead",
     "filter_behind_a_costly_map",
@@ -128,6 +130,20 @@ def test_time_with_the_gil_is_told_from_time_without_it():
     assert _gil_share(numpy_computes, -1, 0.3) < 0.3
     assert _gil_share(zlib_computes, -1, 0.3) < 0.3
     assert 0.25 < _gil_share(half_of_each, 0.25, 0.75) < 0.75
+
+
+def test_calls_inside_an_interleave_that_sleep_are_not_the_gils_fault():
+    sleeps = work.sleeper(0.02)
+    ds = R(N).interleave(lambda i: R(200).map(sleeps)).batch(4)
+    report = ps.doctor(ds, seconds=1.5)
+    assert "python-gil" not in {f.code for f in report.findings}, report
+
+
+def test_the_hot_lines_of_a_function_inside_an_interleave_are_shown():
+    burns = work.chained_burner(0.01)
+    ds = R(N).interleave(lambda i: R(200).map(burns))
+    report = ps.doctor(ds, seconds=2.0)
+    assert "interleave#1.map#1" in report.hot_lines, report.hot_lines
 
 
 def test_a_consumer_that_waits_is_measured():

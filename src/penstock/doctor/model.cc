@@ -209,9 +209,13 @@ Need Model::thread_need(std::size_t stage) const {
   // Who lost the core has kept the GIL.
   const double gil = std::max(std::min(held, s.cpu_s), held * stretch_);
   const double compute = std::max(s.cpu_s, gil);
+  // Some of the calls may have been in worker processes already.
+  const double in_threads =
+      s.work_s > 0 ? std::min(s.busy_s, s.gil_wait_s + s.gil_hold_s) : s.busy_s;
+  const double inside = std::max(0.0, in_threads - s.gil_wait_s);
   // Waiting for a core is a part of all that a call's time went to.
-  const double rest = std::max(
-      0.0, (s.busy_s - s.gil_wait_s) * stretch_ - std::max(compute, held));
+  const double rest =
+      std::max(0.0, inside * stretch_ - std::max(compute, held));
   Need need;
   need.gil = for_output(stage, gil);
   need.compute = for_output(stage, compute);
@@ -220,7 +224,7 @@ Need Model::thread_need(std::size_t stage) const {
   const bool crowded = facts_.gil_busy >= 0
                            ? facts_.gil_busy > kCrowdedGil
                            : s.gil_wait_s > 0.15 * s.gil_hold_s;
-  const bool computes = compute > kComputes * (s.busy_s - s.gil_wait_s);
+  const bool computes = compute > kComputes * inside;
   if (crowded && computes) return need;
   if (rest > compute || s.blocking) {
     need.wait = for_output(stage, rest);
@@ -254,9 +258,13 @@ Need Model::process_need(std::size_t stage) const {
 
 Need Model::native_need(std::size_t stage) const {
   const StageFacts& s = facts_.stages[stage];
-  const double lane = for_output(stage, s.busy_s);
+  // Only openers of datasets take the GIL here, for their own function.
+  const double lane =
+      for_output(stage, std::max(0.0, s.busy_s - s.gil_wait_s));
   const double cpu = for_output(stage, s.cpu_s);
   Need need;
+  need.gil =
+      for_output(stage, s.gil_held_s >= 0 ? s.gil_held_s : s.gil_hold_s);
   if (!s.user_code || s.executor == "native") {
     // Only files make native code wait; else it was kept from its core.
     const double io = for_output(stage, s.read_s + s.open_s);
@@ -303,7 +311,9 @@ void Model::set_nested_lanes() {
     if (parent < 0) continue;
     const Need& outer = needs_[static_cast<std::size_t>(parent)];
     const StageFacts& opener = facts_.stages[static_cast<std::size_t>(parent)];
-    if (opener.op == "flat_map" || opener.files == 1) {
+    // Datasets are opened ahead, so functions inside run side by side.
+    const bool calls = !facts_.stages[i].executor.empty();
+    if ((opener.op == "flat_map" && !calls) || opener.files == 1) {
       needs_[i].lanes = 1;
       needs_[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {
