@@ -467,7 +467,10 @@ class Observation:
             "device": self.plan.device,
             "cores": self.seen.cpu_budget,
             "own_cpu_s": self.cpu.own,
-            "foreign_cpu_s": max(0.0, self.process_cpu_s - staged - self.main_cpu_s),
+            "foreign_cpu_s": max(
+                0.0,
+                self.process_cpu_s - staged - self.main_cpu_s - self.cpu.watching,
+            ),
             "foreign_threads": max(0, self.threads - engine),
             "other_cpu": max(0.0, self.cpu.machine - self.cpu.own)
             / max(self.seconds, 1e-9),

@@ -37,6 +37,7 @@ class CpuTimes:
     throttled: float = 0.0  # of the container, by its quota
     run_delay: float = 0.0  # engine threads and workers without a core; -1: ?
     threads: int = 0  # of this process, now
+    watching: float = 0.0  # threads that only watch: the engine's and our own
 
     def __sub__(self, other: CpuTimes) -> CpuTimes:
         told = self.run_delay >= 0 and other.run_delay >= 0
@@ -46,6 +47,7 @@ class CpuTimes:
             self.throttled - other.throttled,
             self.run_delay - other.run_delay if told else -1.0,
             self.threads,
+            self.watching - other.watching,
         )
 
 

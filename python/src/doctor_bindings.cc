@@ -321,15 +321,15 @@ void bind_doctor(nb::module_& m) {
   });
   nb::class_<ProcessClocks>(m, "ProcessClocks")
       .def(nb::init<>())
-      // (own, machine, throttled, run delay, threads)
+      // (own, machine, throttled, run delay, threads, watching)
       .def("read", [](ProcessClocks& clocks) {
         ProcessClocks::Times t;
         {
           const WithoutGil released;
           t = clocks.read();
         }
-        return std::tuple(t.own, t.machine, t.throttled, t.run_delay,
-                          t.threads);
+        return std::tuple(t.own, t.machine, t.throttled, t.run_delay, t.threads,
+                          t.watching);
       });
   // Without the iterations that `dataset` has counted.
   m.def("fresh_dataset",

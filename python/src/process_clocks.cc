@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -103,18 +104,27 @@ double throttled_s() {
   return 1e-6 * std::strtod(text.c_str() + at + 15, nullptr);
 }
 
-/// Nanoseconds without a core; -1 when it cannot be read.
-std::int64_t run_delay(const std::string& schedstat) {
-  std::int64_t cpu = 0;
-  std::int64_t delay = 0;
+/// Nanoseconds with a core and without one; -1 when it cannot be read.
+struct CoreTime {
+  std::int64_t used = -1;
+  std::int64_t delayed = -1;
+};
+CoreTime core_time(const std::string& schedstat) {
+  CoreTime time;
   const std::string text = read_text(schedstat);
-  return std::sscanf(text.c_str(), "%" SCNd64 " %" SCNd64, &cpu, &delay) == 2
-             ? delay
-             : -1;
+  if (std::sscanf(text.c_str(), "%" SCNd64 " %" SCNd64, &time.used,
+                  &time.delayed) != 2) {
+    return {};
+  }
+  return time;
 }
 
 bool is_engine(const std::string& name) {
   return name.rfind("ps-worker", 0) == 0 || name.rfind("ps-spare", 0) == 0;
+}
+
+bool is_watcher(const std::string& name) {
+  return name.rfind("ps-monitor", 0) == 0 || name.rfind("ps-gil-watch", 0) == 0;
 }
 
 }  // namespace
@@ -130,21 +140,30 @@ ProcessClocks::Times ProcessClocks::read() {
   times.throttled = throttled_s();
 
   bool told = true;
+  using Seen = std::unordered_map<int, std::int64_t>;
+  const auto since = [&](Seen& seen, int id, std::int64_t now) {
+    const auto [at, fresh] = seen.try_emplace(id, first_ ? now : 0);
+    return std::max<std::int64_t>(0, now - std::exchange(at->second, now));
+  };
   const auto add = [&](int id, const std::string& schedstat) {
-    const std::int64_t delay = run_delay(schedstat);
+    const std::int64_t delay = core_time(schedstat).delayed;
     if (delay < 0) {
       told = false;
       return;
     }
-    const auto [at, fresh] = delays_.try_emplace(id, first_ ? delay : 0);
-    run_delay_ns_ += std::max<std::int64_t>(0, delay - at->second);
-    at->second = delay;
+    run_delay_ns_ += since(delays_, id, delay);
   };
   const std::vector<int> tasks = numbers_in("/proc/self/task");
   times.threads = static_cast<int>(tasks.size());
   for (const int task : tasks) {
     const std::string path = absl::StrCat("/proc/self/task/", task);
-    if (is_engine(read_text(path + "/comm"))) add(task, path + "/schedstat");
+    const std::string name = read_text(path + "/comm");
+    if (is_engine(name)) {
+      add(task, path + "/schedstat");
+    } else if (is_watcher(name)) {
+      const CoreTime time = core_time(path + "/schedstat");
+      if (time.used >= 0) watching_ns_ += since(watchers_, task, time.used);
+    }
   }
   std::vector<int> children;
   add_children(static_cast<int>(getpid()), children);
@@ -155,6 +174,7 @@ ProcessClocks::Times ProcessClocks::read() {
   }
   first_ = false;
   times.run_delay = told ? 1e-9 * static_cast<double>(run_delay_ns_) : -1;
+  times.watching = 1e-9 * static_cast<double>(watching_ns_);
   return times;
 }
 

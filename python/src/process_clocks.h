@@ -20,13 +20,17 @@ class ProcessClocks {
     /// -1 where the kernel does not tell.
     double run_delay = -1;
     int threads = 0;
+    /// Threads that run no function: the engine's monitor, the GIL's watcher.
+    double watching = 0;
   };
-  /// So far; run_delay since the first call of this object.
+  /// So far; run_delay and watching since the first call of this object.
   Times read();
 
  private:
-  std::unordered_map<int, std::int64_t> delays_;  // by thread
+  std::unordered_map<int, std::int64_t> delays_;    // by thread
+  std::unordered_map<int, std::int64_t> watchers_;  // CPU time
   std::int64_t run_delay_ns_ = 0;
+  std::int64_t watching_ns_ = 0;
   bool first_ = true;
 };
 

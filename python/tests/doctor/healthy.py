@@ -224,6 +224,11 @@ def a_waiting_map_that_keeps_up(tmp):
 
 
 @healthy
+def threads_inside_a_function_that_wait(tmp):
+    return R(N).map(work.threaded(time.sleep, 0.01)).batch(4), work.step(0.2)
+
+
+@healthy
 def a_service_that_is_fast_enough(tmp):
     return R(N).map(work.limited(4, 0.002)).batch(4), work.step(0.02)
 

@@ -440,6 +440,19 @@ def more_workers_than_cores(tmp, fixed=False):
     return ds.batch(4), None
 
 
+@fault("oversubscribed", "map#1")
+def threads_inside_a_function(tmp):
+    spreads = work.threaded(np.sin, np.linspace(0.0, 1.0, 400_000))
+    return R(N).map(spreads).batch(4), None
+
+
+@fault("oversubscribed", "map#1")
+def threads_inside_a_function_beside_other_load(tmp):
+    work.other_load(tmp, 2 * os.cpu_count(), 1.0)
+    spreads = work.threaded(np.sin, np.linspace(0.0, 1.0, 400_000))
+    return R(N).map(spreads).batch(4), None
+
+
 @fault("unstable", "map#1")
 def others_take_the_cores_now_and_then(tmp):
     work.other_load(tmp, 3 * os.cpu_count(), 0.5, 0.5)

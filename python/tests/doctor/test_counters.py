@@ -268,7 +268,7 @@ def test_threads_of_the_functions_own():
     with pool:
         f = facts_of(R(N).map(spreads, num_parallel_calls=1), 1.0)
         assert f["foreign_threads"] >= 4
-        assert f["foreign_cpu_s"] > 0.3 * f["seconds"]
+        assert f["foreign_cpu_s"] > 0.4 * f["own_cpu_s"] > 0
     f = facts_of(R(N).map(work.native_work(3_000)).batch(8))
     assert f["foreign_cpu_s"] < 0.5 * f["seconds"]
 

@@ -37,6 +37,7 @@ PLANTED = [
     "filter_behind_a_costly_map",
     "a_branch_that_nothing_reads",
     "a_slow_copy",
+    "threads_inside_a_function_beside_other_load",
     "a_window_of_ten_with_a_slow_consumer",
     "floats_before_a_shuffle",
 ]
@@ -65,9 +66,8 @@ def test_a_planted_fault_is_found_first(name):
     assert not report.healthy
     assert report.bound in report.verdict
     assert first.evidence and first.fix
-    assert first.code in ("shuffle-window", "early-inflate") or (
-        first.predicted_speedup > 1.1
-    )
+    gains = {"shuffle-window": 0, "early-inflate": 0, "oversubscribed": 0.9}
+    assert (first.predicted_speedup or 1) > gains.get(first.code, 1.1)
 
 
 @pytest.mark.parametrize("name", QUIET)

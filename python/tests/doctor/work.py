@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -50,6 +51,17 @@ def sleeper(seconds: float):
         return x
 
     return sleeps
+
+
+def threaded(call, argument, threads: int = 4):
+    """A function that does its work in threads of its own."""
+    pool = ThreadPoolExecutor(threads)
+
+    def spreads(x):
+        list(pool.map(call, [argument] * threads))
+        return x
+
+    return spreads
 
 
 def native_work(size: int):

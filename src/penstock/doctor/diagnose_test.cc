@@ -311,6 +311,26 @@ TEST(Doctor, CallsThatWaitForThreadsOfTheirOwnAreOversubscribed) {
   f.foreign_cpu_s = 35;
   f.foreign_threads = 8;
   EXPECT_EQ(diagnose(Model(f)).findings.front().code, "oversubscribed");
+  // An explicit number of calls is not what keeps them.
+  f.stages[1].parallel_calls = 4;
+  EXPECT_EQ(diagnose(Model(f)).findings.front().code, "oversubscribed");
+}
+
+TEST(Doctor, ThreadsInsideAFunctionAreTheCauseOnALoadedMachineToo) {
+  Facts f = pipeline(20);
+  f.stages[1].busy_s = 40;
+  f.stages[1].gil_hold_s = 40;
+  f.stages[1].gil_held_s = 0.1;
+  f.stages[1].cpu_s = 0.1;
+  f.gil_busy = 0.01;
+  f.foreign_threads = 8;
+  f.other_cpu = 3.3;
+  f.own_cpu_s = 6;
+  f.foreign_cpu_s = 5.5;
+  EXPECT_EQ(diagnose(Model(f)).findings.front().code, "oversubscribed");
+  // Just some helpers beside calls that wait.
+  f.foreign_cpu_s = 1;
+  EXPECT_EQ(diagnose(Model(f)).findings.front().code, "io-latency");
 }
 
 TEST(Doctor, AFunctionThatCouldBeNativeIsNamedThoughItGainsLittle) {

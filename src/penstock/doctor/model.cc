@@ -58,7 +58,33 @@ bool holds_results(const StageFacts& s) {
   return s.op == "cache" || s.op == "snapshot";
 }
 
+// Threads that neither the engine nor the consumer started keep cores busy; on a
+// loaded machine, most of what others left to this process.
+bool foreign_threads_work(const Facts& f) {
+  if (f.foreign_threads < f.cores || f.seconds <= 0) return false;
+  const double foreign = f.foreign_cpu_s / f.seconds;
+  const double own = f.own_cpu_s / f.seconds;
+  const double to_be_had = std::max(own, f.cores - f.other_cpu);
+  return foreign >= 0.35 * f.cores ||
+         (foreign >= 0.35 * to_be_had && foreign >= 0.5 * own &&
+          foreign >= 0.1 * f.cores);
+}
+
 }  // namespace
+
+int threaded_stage(const Facts& facts) {
+  if (!foreign_threads_work(facts)) return -1;
+  int stage = -1;
+  for (std::size_t i = 0; i < facts.stages.size(); ++i) {
+    const StageFacts& s = facts.stages[i];
+    if (!s.user_code || !is_thread(s)) continue;
+    if (stage < 0 ||
+        s.busy_s > facts.stages[static_cast<std::size_t>(stage)].busy_s) {
+      stage = static_cast<int>(i);
+    }
+  }
+  return stage;
+}
 
 const char* limit_name(Limit limit) {
   switch (limit) {
@@ -112,6 +138,13 @@ Model::Model(const Facts& facts) : facts_(facts) {
     needs_.push_back(need);
   }
   set_nested_lanes();
+  if (const int threaded = threaded_stage(facts_); threaded >= 0) {
+    // Its calls wait for threads that compute.
+    Need& need = needs_[static_cast<std::size_t>(threaded)];
+    need.compute += for_output(static_cast<std::size_t>(threaded),
+                               facts_.foreign_cpu_s);
+    need.wait = 0;
+  }
   if (facts_.device >= 0) {
     Need& need = needs_[static_cast<std::size_t>(facts_.device)];
     need.wait = facts_.put_s / out;

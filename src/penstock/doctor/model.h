@@ -70,6 +70,10 @@ struct Need {
   Limit kind = Limit::kNone;  // of the lanes
 };
 
+/// The stage whose function runs threads of its own that keep cores busy; -1 if
+/// none does.
+int threaded_stage(const Facts& facts);
+
 class Model {
  public:
   explicit Model(const Facts& facts);

@@ -88,11 +88,6 @@ inline double busy_cores(const Model& m) {
   for (const StageFacts& s : m.facts().stages) cpu += s.cpu_s + s.worker_cpu_s;
   return m.facts().seconds > 0 ? cpu / m.facts().seconds : 0;
 }
-/// Threads that neither the engine nor the consumer started keep cores busy.
-inline bool foreign_threads_work(const Facts& f) {
-  return f.foreign_cpu_s >= 0.35 * f.cores * f.seconds &&
-         f.foreign_threads >= f.cores;
-}
 /// A stage made clearly more than the consumer took: it has room.
 inline bool runs_ahead(const Model& m, int stage) {
   return stage_of(m, stage).elements >

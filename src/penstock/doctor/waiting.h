@@ -15,8 +15,6 @@ inline int waiting_stage(const Model& m) {
   if (need.wait < 2 * need.compute) return -1;
   if (stage_of(m, i).executor == "process") return -1;
   if (lanes_used(m, i) < 0.5) return -1;
-  // Calls that wait for threads of their own: rules/oversubscribed.cc.
-  if (stage_of(m, i).user_code && foreign_threads_work(m.facts())) return -1;
   return i;
 }
 

@@ -23,13 +23,7 @@ void oversubscribed(const Model& model, Findings& out) {
     }
   }
   if (stage < 0) {
-    if (!foreign_threads_work(facts)) return;
-    for (int i = 0; i < num_stages(model); ++i) {
-      const StageFacts& s = stage_of(model, i);
-      if (!s.user_code || s.executor == "native" || s.executor.empty())
-        continue;
-      if (stage < 0 || s.busy_s > stage_of(model, stage).busy_s) stage = i;
-    }
+    stage = threaded_stage(facts);
     if (stage < 0) return;
   }
   const StageFacts& s = stage_of(model, stage);
