@@ -69,6 +69,21 @@ def test_a_call_that_burns():
     assert 0.4 < f["seconds"] < 2.0
 
 
+@truth("cpu_s")
+def test_cpu_time_beside_other_load(tmp_path):
+    work.other_load(str(tmp_path), 2 * os.cpu_count(), 1.0)
+    ds = R(N).map(work.native_work(3_000)).batch(8)
+
+    def counted():
+        f = facts_of(ds, 1.0)
+        return sum(s["cpu_s"] for s in f["stages"]) / f["own_cpu_s"]
+
+    try:
+        near_truth(counted, 0.6, 1.4)
+    finally:
+        tmp_path.rmdir()
+
+
 @truth("calls", "gil_hold_s", "gil_held_s")
 def test_calls_inside_an_interleave():
     sleeps = work.sleeper(0.01)

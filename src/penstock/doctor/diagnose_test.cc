@@ -333,6 +333,39 @@ TEST(Doctor, ThreadsInsideAFunctionAreTheCauseOnALoadedMachineToo) {
   EXPECT_EQ(diagnose(Model(f)).findings.front().code, "io-latency");
 }
 
+TEST(Doctor, CoresThatOthersTakeAreNoSaturation) {
+  Facts f = pipeline(500);
+  f.stages[0].busy_s = 15;  // blocks begin here, mostly without a core
+  f.stages[0].cpu_s = 0.5;
+  f.stages[1].executor = "native";
+  f.stages[1].busy_s = 25;
+  f.stages[1].cpu_s = 12;
+  f.own_cpu_s = 13;
+  f.run_delay_s = 27;
+  f.other_cpu = 2.7;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "unstable");
+  EXPECT_EQ(d.findings.front().stage, 1);
+  EXPECT_NEAR(*d.findings.front().speedup, 3.1, 0.2);
+}
+
+TEST(Doctor, CoresThatThePipelineUsesItselfAreSaturated) {
+  Facts f = pipeline(500);
+  f.stages[0].cpu_s = f.stages[0].busy_s = 0.5;
+  f.stages[1].executor = "native";
+  f.stages[1].busy_s = 40;
+  f.stages[1].cpu_s = 38;
+  f.own_cpu_s = 39;
+  f.run_delay_s = 1.5;
+  f.other_cpu = 0.1;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_EQ(d.findings.size(), 1u);
+  EXPECT_EQ(d.findings.front().code, "cpu-saturated");
+  EXPECT_EQ(d.findings.front().stage, 1);
+  EXPECT_TRUE(d.healthy);
+}
+
 TEST(Doctor, AFunctionThatCouldBeNativeIsNamedThoughItGainsLittle) {
   for (const auto& [left, found] :
        {std::pair<double, bool>{1.0, true}, {0.0, false}}) {

@@ -302,7 +302,10 @@ Need Model::native_need(std::size_t stage) const {
     // Only files make native code wait; else it was kept from its core.
     const double io = for_output(stage, s.read_s + s.open_s);
     need.wait = std::clamp(io, 0.0, std::max(0.0, lane - cpu));
-    need.compute = std::max(cpu, (lane - need.wait) * stretch_);
+    need.compute = cpu;
+    if (facts_.run_delay_s < 0) {
+      need.compute = std::max(cpu, (lane - need.wait) * stretch_);
+    }
   } else if (s.cpu_s > 0.4 * s.busy_s * stretch_) {
     need.compute = std::max(cpu, lane * stretch_);
   } else {

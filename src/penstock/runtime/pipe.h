@@ -222,10 +222,13 @@ class SegmentPipe final : public Pipe {
   std::int64_t claimed_rows_ = 0;
 
   void share_time() const;
-  // How time divides between input and links, by the last sampled block.
+  // How time divides between input and links, by the last sampled block; CPU
+  // time by the last one that kept its core.
   absl::InlinedVector<double, 4> shares_;
-  double cpu_share_ = 0;
+  absl::InlinedVector<double, 4> cpu_shares_;
+  double cpu_ns_per_row_ = 0;
   mutable std::int64_t unshared_ns_ = 0;
+  mutable std::int64_t unshared_rows_ = 0;
   std::int64_t rows_target_ = 0;
   double ns_per_row_ = 0;
   double bytes_per_row_ = 0;

@@ -26,6 +26,8 @@ constexpr std::int64_t kManyParts = 4;
 constexpr std::int64_t kShortPart = 64;  // rows
 constexpr std::int64_t kSampleEvery = 64;
 constexpr double kLongBlockNs = 1e6;
+// Share of its time that a block which keeps its core is on the CPU.
+constexpr double kKeptCore = 0.9;
 
 Block error_block(std::int64_t rows, const Origins& origins,
                   const ErrorRef& error) {
@@ -637,6 +639,7 @@ void SegmentPipe::complete(Work& work) {
   }
   const std::int64_t elapsed = work.finished - work.started;
   unshared_ns_ += elapsed;
+  unshared_rows_ += work.input_rows;
   if (chain && chain->base_stage != nullptr && !work.resumed) {
     StageStats& stats = chain->base_stage->stats;
     stats.elements += work.input_rows;
@@ -670,8 +673,12 @@ void SegmentPipe::complete(Work& work) {
     for (const std::int64_t ns : work.stage_ns) {
       shares_.push_back(static_cast<double>(ns) / static_cast<double>(elapsed));
     }
-    cpu_share_ =
-        static_cast<double>(work.cpu_ns) / static_cast<double>(elapsed);
+    cpu_ns_per_row_ =
+        static_cast<double>(work.cpu_ns) /
+        static_cast<double>(std::max<std::int64_t>(1, work.input_rows));
+    const bool kept_core = static_cast<double>(work.cpu_ns) >
+                           kKeptCore * static_cast<double>(elapsed);
+    if (kept_core || cpu_shares_.empty()) cpu_shares_ = shares_;
     for (const Link& link : links) ++link.stage->stats.cpu_samples;
     share_time();
   }
@@ -695,17 +702,20 @@ void SegmentPipe::complete(Work& work) {
 }
 
 // The time of all blocks since the last sample, split between the stages as the
-// sample was.
+// sample was. CPU time goes by rows: most of the time of the few blocks that lost
+// their core is none.
 void SegmentPipe::share_time() const {
   const auto ns = static_cast<double>(std::exchange(unshared_ns_, 0));
+  const auto rows = static_cast<double>(std::exchange(unshared_rows_, 0));
+  const double cpu_ns = std::min(ns, rows * cpu_ns_per_row_);
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     Stage* stage = i > 0 ? links[i - 1].stage
                    : chain ? chain->base_stage
                            : nullptr;
     if (stage == nullptr) continue;
-    const double busy = ns * shares_[i];
-    stage->stats.busy_ns += static_cast<std::int64_t>(busy);
-    stage->stats.cpu_ns += static_cast<std::int64_t>(busy * cpu_share_);
+    stage->stats.busy_ns += static_cast<std::int64_t>(ns * shares_[i]);
+    const double cpu_share = i < cpu_shares_.size() ? cpu_shares_[i] : 0;
+    stage->stats.cpu_ns += static_cast<std::int64_t>(cpu_ns * cpu_share);
   }
 }
 
