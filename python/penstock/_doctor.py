@@ -518,10 +518,9 @@ class Observation:
         )
         for one in found["findings"]:
             report.findings.append(self._finding(one, stages))
-        limit = found["limit"]["stage"] if report.bound != "consumer" else None
         for i, facts_of in enumerate(stages):
             report.stages.append(
-                self._row(i, facts_of, found["ceilings"][i], i == limit)
+                self._row(i, facts_of, found["ceilings"][i], i == found["limiting"])
             )
         nodes = []
         for stage, row in zip(self.plan.stages, report.stages):

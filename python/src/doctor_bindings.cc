@@ -238,6 +238,7 @@ nb::dict diagnose(const nb::dict& facts) {
   d["unsure"] = found.unsure;
   d["unsure_why"] = found.unsure_why;
   d["gil_bound"] = model.gil_bound();
+  d["limiting"] = found.limiting;
   d["limit"] = ceiling_dict(model.pipeline());
   nb::list findings;
   for (const doctor::Finding& f : found.findings) {

@@ -1,7 +1,7 @@
 // Python functions inside datasets that a function opens: interleave, flat_map.
 //
-// Each opening makes functions of its own, which count for themselves. Here they
-// are known by the stage that they have in every one of those datasets.
+// Each opening makes functions of its own, which count for themselves. Here
+// they are known by the stage that they have in every one of those datasets.
 #pragma once
 
 #include <Python.h>

@@ -122,6 +122,29 @@ def floats_behind_a_shuffle(tmp):
 
 
 @healthy
+def bytes_to_a_device(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).batch(16).repeat()
+    return ds.prefetch_to_device(lambda b: b.astype(np.float32)), work.step(0.02)
+
+
+@healthy
+def pictures_decoded_before_a_device(tmp):
+    data = ps.image.encode_jpeg(np.zeros((64, 64, 3), np.uint8))
+    ds = ps.Dataset.from_list([data] * 64).map(ps.image.decode_jpeg).batch(8)
+    return ds.repeat().prefetch_to_device(lambda b: b), work.step(0.02)
+
+
+@healthy
+def floats_behind_worker_processes(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data)
+    ds = ds.map(work.burner(0.0005), executor="process")
+    ds = ds.map(lambda x: ps.cast(x, ps.float32))
+    return ds.batch(4).repeat(), work.step(0.05)
+
+
+@healthy
 def prefetch_of_two(tmp):
     ds = R(N).map(work.sleeper(0.003)).batch(2).prefetch(2)
     return ds, work.step(0.01)

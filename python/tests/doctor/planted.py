@@ -508,3 +508,18 @@ def floats_before_a_cache(tmp):
     data = np.zeros((500, 3000), np.uint8)
     ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
     return ds.cache().batch(16).repeat(), work.step(0.01)
+
+
+@fault("early-inflate", "map#1")
+def floats_before_a_device(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
+    return ds.batch(16).repeat().prefetch_to_device(lambda b: b), work.step(0.01)
+
+
+@fault("early-inflate", "map#1")
+def floats_before_worker_processes(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
+    ds = ds.map(work.burner(0.0005), executor="process")
+    return ds.batch(4).repeat(), work.step(0.05)

@@ -40,6 +40,8 @@ PLANTED = [
     "threads_inside_a_function_beside_other_load",
     "a_window_of_ten_with_a_slow_consumer",
     "floats_before_a_shuffle",
+    "floats_before_a_device",
+    "floats_before_worker_processes",
 ]
 QUIET = [
     "native_with_a_slow_step",
@@ -47,6 +49,8 @@ QUIET = [
     "serial_but_cheap",
     "range_in_batches",
     "floats_behind_a_shuffle",
+    "bytes_to_a_device",
+    "pictures_decoded_before_a_device",
     "cached",
     "a_copy_that_overlaps",
 ]

@@ -15,11 +15,6 @@ constexpr double kLeastGain = 1.1;
 constexpr double kTolerance = 0.10;
 constexpr double kLeastElements = 5;
 
-std::string number(double value) {
-  if (value >= 100) return absl::StrFormat("%.0f", value);
-  return absl::StrFormat("%.3g", value);
-}
-
 std::string percent(double share) {
   return absl::StrFormat("%.0f %%", 100 * share);
 }
@@ -43,6 +38,13 @@ bool opens_datasets(const Model& m, int stage) {
 }
 
 }  // namespace
+
+std::string number(double value) {
+  if (value < 100) return absl::StrFormat("%.3g", value);
+  std::string text = absl::StrFormat("%.0f", value);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
 
 double service_s(const Model& m, int stage) {
   const StageFacts& s = stage_of(m, stage);
@@ -130,9 +132,20 @@ Diagnosis diagnose(const Model& model) {
   const Finding* first = d.findings.empty() || !d.findings.front().speedup
                              ? nullptr
                              : &d.findings.front();
+  const Finding* saturated =
+      !d.findings.empty() && d.findings.front().code == "cpu-saturated"
+          ? &d.findings.front()
+          : nullptr;
+  if (!fed) {
+    d.limiting = first != nullptr       ? first->stage
+                 : saturated != nullptr ? saturated->stage
+                 : model.pipeline().stage >= 0
+                     ? users_stage(model, model.pipeline().stage)
+                     : -1;
+  }
   if (f.elements < kLeastElements) {
     d.unsure = true;
-    d.unsure_why = absl::StrFormat("only %.0f elements were seen", f.elements);
+    d.unsure_why = absl::StrCat("only ", f.elements, " elements were seen");
   } else if (d.bound == "pipeline" && std::abs(residual - 1) > kTolerance &&
              (first == nullptr ||
               (first->code != "head-of-line" &&
@@ -158,12 +171,10 @@ Diagnosis diagnose(const Model& model) {
     std::string why;
     if (first != nullptr) {
       why = absl::StrCat(label(model, first->stage), ": ", first->cause);
-    } else if (!d.findings.empty() &&
-               d.findings.front().code == "cpu-saturated") {
-      why = d.findings.front().cause;
-    } else if (model.pipeline().stage >= 0) {
-      why = absl::StrCat(label(model, model.pipeline().stage),
-                         " takes most of the time");
+    } else if (saturated != nullptr) {
+      why = saturated->cause;
+    } else if (d.limiting >= 0) {
+      why = absl::StrCat(label(model, d.limiting), " takes most of the time");
     } else {
       why = "nothing stands out";
     }

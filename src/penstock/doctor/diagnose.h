@@ -13,6 +13,7 @@ struct Diagnosis {
   std::string verdict;   // one sentence with that word
   bool healthy = true;   // nothing found but cpu-saturated
   Findings findings;     // largest gain first
+  int limiting = -1;     // stage that the verdict names; -1: the consumer
   double predicted = 0;  // output elements/s of the pipeline as it is
   bool unsure = false;
   std::string unsure_why;

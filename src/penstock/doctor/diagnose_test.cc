@@ -69,6 +69,66 @@ TEST(DoctorModel, TheConsumerIsALimitToo) {
   EXPECT_NEAR(model.gain({{.stage = 1, .parallel_calls = 16}}), 2, 0.05);
 }
 
+TEST(Doctor, LargeNumbersAreGrouped) {
+  EXPECT_EQ(number(0.53149), "0.531");
+  EXPECT_EQ(number(99.44), "99.4");
+  EXPECT_EQ(number(999.6), "1,000");
+  EXPECT_EQ(number(100), "100");
+  EXPECT_EQ(number(1234567), "1,234,567");
+  Facts f = one_sleeper();
+  f.elements = 12345;
+  f.seconds = 1;
+  EXPECT_NE(diagnose(Model(f)).verdict.find(" 12,345 elements/s"),
+            std::string::npos);
+}
+
+TEST(Doctor, TheStageThatLimitsIsTheOneTheVerdictNames) {
+  Facts f = one_sleeper();
+  f.stages.push_back(f.stages[1]);
+  f.stages[2].label = "map#2";
+  f.stages[2].index = 2;
+  f.stages[2].inputs = {1};
+  f.stages[1].busy_s = f.stages[1].gil_hold_s = 2;
+  f.output = 2;
+  Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.limiting, 2);
+  EXPECT_EQ(d.limiting, d.findings.front().stage);
+  EXPECT_NE(d.verdict.find("map#2"), std::string::npos);
+  f.consumer_wait_s = 0.1;
+  f.consumer_think_s = 9.9;
+  EXPECT_EQ(diagnose(Model(f)).limiting, -1);
+}
+
+TEST(Doctor, BytesThatGrowBeforeTheyAreHandedOverAreInflatedEarly) {
+  for (const char* op : {"map", "prefetch_to_device", "prefetch"}) {
+    Facts f = pipeline(100);
+    f.stages[0].spec_bytes = 1000;
+    f.stages[1].spec_bytes = 4000;
+    StageFacts taker = f.stages[1];
+    taker.label = absl::StrCat(op, "#2");
+    taker.op = op;
+    taker.inputs = {1};
+    taker.executor = op == std::string("map") ? "process" : "";
+    f.stages[1].executor = "native";
+    f.stages.push_back(taker);
+    f.output = 2;
+    const auto inflated = [&f] {
+      for (const Finding& finding : diagnose(Model(f)).findings) {
+        if (finding.code == "early-inflate") return finding.stage;
+      }
+      return -1;
+    };
+    const bool handed = op != std::string("prefetch");
+    EXPECT_EQ(inflated(), handed ? 1 : -1) << op;
+    f.stages[1].decoded_pixels = 1;  // which nobody else can do
+    EXPECT_EQ(inflated(), -1) << op;
+    f.stages[1].decoded_pixels = 0;
+    f.stages[1].spec_bytes = 2000;
+    EXPECT_EQ(inflated(), -1) << op;
+  }
+}
+
 TEST(Doctor, AnExplicitOneOnAStageThatLimitsIsFound) {
   const Diagnosis d = diagnose(Model(one_sleeper()));
   ASSERT_FALSE(d.findings.empty());

@@ -58,8 +58,8 @@ bool holds_results(const StageFacts& s) {
   return s.op == "cache" || s.op == "snapshot";
 }
 
-// Threads that neither the engine nor the consumer started keep cores busy; on a
-// loaded machine, most of what others left to this process.
+// Threads that neither the engine nor the consumer started keep cores busy; on
+// a loaded machine, most of what others left to this process.
 bool foreign_threads_work(const Facts& f) {
   if (f.foreign_threads < f.cores || f.seconds <= 0) return false;
   const double foreign = f.foreign_cpu_s / f.seconds;

@@ -97,6 +97,8 @@ inline bool runs_ahead(const Model& m, int stage) {
 /// to keep; 0: not known. A repeat counts as one epoch. With `at_least`, also by
 /// what was seen of sources and nested datasets.
 double epoch_size(const Model& m, int stage, bool at_least = false);
+/// Three figures, from 100 on whole: "0.531", "12.9", "1,438".
+std::string number(double value);
 /// "map#2" or "map#2:decode".
 inline const std::string& label(const Model& m, int stage) {
   return stage_of(m, stage).label;

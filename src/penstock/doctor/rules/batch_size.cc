@@ -28,6 +28,7 @@ void batch_size(const Model& model, Findings& out) {
       for (const int u : up) before |= u == k && k != i;
       if (!before) behind += cost;
     }
+    const auto size = static_cast<double>(s.batch_size);
     const double per_batch = behind * facts.elements / s.elements;
     const double rows =
         s.elements * static_cast<double>(s.batch_size) / facts.seconds;
@@ -39,7 +40,7 @@ void batch_size(const Model& model, Findings& out) {
       f.stage = i;
       f.changes = {{.stage = i, .batch = kBetter}};
       f.speedup = model.gain(f.changes);
-      f.cause = absl::StrCat("batches of ", s.batch_size,
+      f.cause = absl::StrCat("batches of ", number(size),
                              ": most of the time goes to handling batches, "
                              "not to their elements");
       f.evidence = {{"work per batch, this stage and behind", per_batch, "s"},
@@ -59,7 +60,7 @@ void batch_size(const Model& model, Findings& out) {
       f.code = "batch-size";
       f.stage = i;
       f.speedup = std::max(1.0, model.gain_over_measured({}));
-      f.cause = absl::StrCat("batches of ", s.batch_size,
+      f.cause = absl::StrCat("batches of ", number(size),
                              " are so large that few fit into the memory "
                              "budget");
       f.evidence = {{"a batch", bytes, "bytes"},

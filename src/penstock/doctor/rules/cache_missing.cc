@@ -57,8 +57,8 @@ void cache_missing(const Model& model, Findings& out) {
     for (const int up : model.upstream(last)) {
       cost += need_of(model, up).compute + need_of(model, up).wait;
     }
-    f.cause = absl::StrFormat(
-        "up to here every epoch computes the same %.0f elements again", size);
+    f.cause = absl::StrCat("up to here every epoch computes the same ",
+                           number(size), " elements again");
     f.evidence = {{"time per output element up to here", cost, "s"},
                   {"elements of an epoch", size, "elements"},
                   {"a cache would hold", bytes, "bytes"},

@@ -15,11 +15,64 @@ bool holds(const StageFacts& s) {
          s.op == "snapshot";
 }
 
+// Elements leave the process' memory here.
+bool hands_over(const StageFacts& s) {
+  return s.op == "prefetch_to_device" || s.executor == "process";
+}
+
 // Bytes pass through these as they are.
 bool passes(const StageFacts& s) {
   return s.op == "filter" || s.op == "take" || s.op == "skip" ||
          s.op == "shard" || s.op == "prefetch" || s.op == "with_options" ||
-         s.op == "ignore_errors";
+         s.op == "ignore_errors" || s.op == "repeat";
+}
+
+Finding grown(int at, double in, double bytes) {
+  Finding f;
+  f.code = "early-inflate";
+  f.stage = at;
+  f.always = true;
+  f.evidence = {{"an element before", in, "bytes"},
+                {"an element behind", bytes, "bytes"}};
+  return f;
+}
+
+Finding held(const StageFacts& holder, const StageFacts& stage, int at,
+             double in, double bytes) {
+  Finding f = grown(at, in, bytes);
+  f.cause =
+      absl::StrFormat("elements grow %.1f times here, before %s holds them",
+                      bytes / in, holder.label);
+  f.evidence.push_back(
+      {absl::StrCat("what ", holder.label, " holds"),
+       holder.window > 0 ? bytes * static_cast<double>(holder.window) : bytes,
+       "bytes"});
+  f.fix = absl::StrCat("move ", stage.label, " behind ", holder.label,
+                       ": what is held is then ",
+                       static_cast<std::int64_t>(bytes / in), " times smaller");
+  f.fix_code = absl::StrCat(".", holder.op, "(...).", stage.op, "(fn)");
+  return f;
+}
+
+Finding handed_over(const StageFacts& taker, const StageFacts& stage, int at,
+                    double in, double bytes) {
+  const bool device = taker.op == "prefetch_to_device";
+  Finding f = grown(at, in, bytes);
+  f.cause = absl::StrFormat(
+      "elements grow %.1f times here, before they are handed over to %s",
+      bytes / in, device ? "the device" : "worker processes");
+  f.evidence.push_back(
+      {absl::StrCat("elements handed over by ", taker.label), taker.elements,
+       "elements"});
+  f.fix = device ? absl::StrCat("convert on the device what ", stage.label,
+                                " converts: fewer bytes are copied and kept")
+                 : absl::StrCat("move ", stage.label, " behind ", taker.label,
+                                ", or into its function: fewer bytes cross");
+  f.fix_code = device ? "# without the map; on the device: batch.float()"
+                      : absl::StrCat(".", taker.op,
+                                     "(fn, executor=\"process\").", stage.op,
+                                     "(convert)");
+  return f;
 }
 
 }  // namespace
@@ -27,37 +80,23 @@ bool passes(const StageFacts& s) {
 void early_inflate(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
-    if (!holds(s) || s.inputs.size() != 1) continue;
-    // Back from the holder over stages that map one to one.
+    if ((!holds(s) && !hands_over(s)) || s.inputs.size() != 1) continue;
+    // Back from there over stages that map one to one.
     for (int at = s.inputs.front(); at >= 0;) {
       const StageFacts& stage = stage_of(model, at);
       if (stage.inputs.size() != 1) break;
-      if (stage.op != "map" && !passes(stage)) break;
+      const bool batches = hands_over(s) && stage.op == "batch";
+      if (stage.op != "map" && !passes(stage) && !batches) break;
       if (stage.op == "map" && stage.moved_behind == s.label) break;
+      // No device decodes pictures.
+      if (hands_over(s) && stage.decoded_pixels > 0) break;
       const int before = stage.inputs.front();
       const double in = stage_of(model, before).bytes_per_element();
       const double bytes = stage.bytes_per_element();
       if (stage.op == "map" && in >= kLeastBefore && bytes > kLeastBytes &&
           bytes > kLeastGrowth * in) {
-        Finding f;
-        f.code = "early-inflate";
-        f.stage = at;
-        f.always = true;
-        const double held =
-            s.window > 0 ? bytes * static_cast<double>(s.window) : bytes;
-        f.cause = absl::StrFormat(
-            "elements grow %.1f times here, before %s holds them", bytes / in,
-            s.label);
-        f.evidence = {
-            {"an element before", in, "bytes"},
-            {"an element behind", bytes, "bytes"},
-            {absl::StrCat("what ", s.label, " holds"), held, "bytes"}};
-        f.fix = absl::StrCat("move ", stage.label, " behind ", s.label,
-                             ": what is held is then ",
-                             static_cast<std::int64_t>(bytes / in),
-                             " times smaller");
-        f.fix_code = absl::StrCat(".", s.op, "(...).", stage.op, "(fn)");
-        out.push_back(std::move(f));
+        out.push_back(hands_over(s) ? handed_over(s, stage, at, in, bytes)
+                                    : held(s, stage, at, in, bytes));
         break;
       }
       at = before;
