@@ -690,3 +690,5 @@ def _add_native_forms(plan: Plan, stages: list[dict[str, Any]]) -> None:
             calls = facts["calls"]
             if calls and facts["gil_hold_s"] / calls < 20e-6:
                 facts["native_form"] = _native_form.suggest(stage)
+        elif facts.get("executor") == "process" and facts["executor_forced"]:
+            facts["native_form"] = _native_form.as_it_is(stage)

@@ -28,7 +28,10 @@ def add_trials(plan: Plan, stages: list[dict[str, Any]]) -> None:
     """Sets `decode_left` of stages that decode pictures which are shrunk much, and
     `native_left` of Python functions that a rewrite would make native."""
     for i, facts in enumerate(stages):
-        if facts.get("refusal_fixable") and facts["op"] == "map":
+        in_processes = facts.get("executor") == "process"
+        if facts["op"] == "map" and (
+            facts.get("refusal_fixable") or (in_processes and facts.get("native_form"))
+        ):
             facts["native_left"] = native_left(plan, stages, i)
         if facts["decoded_pixels"] and facts["elements"]:
             scale = decode_scale(stages, i)

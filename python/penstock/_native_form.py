@@ -72,6 +72,25 @@ def _expression(fn: Any) -> tuple[list[str], ast.expr] | None:
     return (wanted, found[0]) if len(found) == 1 else None
 
 
+def as_it_is(stage: Stage) -> str:
+    """Code to paste for a function that needs no other form, or nothing."""
+    from penstock import _trace
+    from penstock._trace_errors import TraceRefused
+
+    dataset = stage.dataset
+    if dataset is None or dataset._recipe is None or dataset._recipe.parent is None:
+        return ""
+    op = stage.facts["op"]
+    kind = "predicate" if op == "filter" else "element"
+    try:
+        _trace.compile_native(
+            stage.fn, kind, dataset._recipe.parent.element_spec, None
+        )
+    except (TraceRefused, Exception):  # noqa: BLE001
+        return ""
+    return f".{op}(fn)  # it can run natively: leave executor out"
+
+
 def suggest(stage: Stage) -> str:
     """Code to paste, or nothing."""
     import penstock as ps
@@ -84,11 +103,8 @@ def suggest(stage: Stage) -> str:
     op = stage.facts["op"]
     kind = "predicate" if op == "filter" else "element"
     spec = dataset._recipe.parent.element_spec
-    try:
-        _trace.compile_native(fn, kind, spec, None)
-        return f".{op}(fn)  # it can run natively: leave executor out"
-    except (TraceRefused, Exception):  # noqa: BLE001, S110
-        pass  # then by its source
+    if code := as_it_is(stage):
+        return code
     found = None
     if hasattr(fn, "__code__") and not fn.__code__.co_freevars:
         found = _expression(fn)

@@ -225,6 +225,8 @@ def verify_findings(
             edits = {}
             for change in raw["changes"]:
                 at = observation.plan.stages[change["stage"]].dataset
+                if finding.code == "process-overhead":
+                    change["executor"] = "thread"  # or what the engine prefers
                 edit = _edit(change)
                 if at is None or edit is None or _is_source(at):
                     break

@@ -393,6 +393,54 @@ TEST(Doctor, ThreadsInsideAFunctionAreTheCauseOnALoadedMachineToo) {
   EXPECT_EQ(diagnose(Model(f)).findings.front().code, "io-latency");
 }
 
+// Forced processes whose calls do next to nothing, on all cores.
+Facts crossing() {
+  Facts f = pipeline(1000);
+  f.stages[1].executor = "process";
+  f.stages[1].executor_forced = true;
+  f.stages[1].busy_s = 40;
+  f.stages[1].cpu_s = 15;
+  f.stages[1].worker_cpu_s = 24;
+  f.stages[1].work_s = 1;
+  f.own_cpu_s = 39;
+  f.run_delay_s = 0.5;
+  return f;
+}
+
+TEST(Doctor, FunctionsThatAreNativeByThemselvesNeedNoProcesses) {
+  Facts f = crossing();
+  Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "process-overhead");
+  EXPECT_EQ(d.findings.front().changes.front().executor, "thread");
+  f.stages[1].native_form = ".map(fn)";
+  f.stages[1].native_left = 0.25;
+  d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().changes.front().executor, "native");
+  EXPECT_NEAR(*d.findings.front().speedup, 4, 0.2);
+}
+
+TEST(DoctorModel, GainsAreTheSameBesideOtherLoad) {
+  Facts quiet = crossing();
+  quiet.stages[1].native_left = 0.25;
+  const std::vector<Change> native = {{.stage = 1, .executor = "native"}};
+  // A tenth of the work was done, and threads mostly waited for a core.
+  Facts loaded = quiet;
+  loaded.elements /= 10;
+  for (StageFacts& s : loaded.stages) {
+    s.elements /= 10;
+    s.calls /= 10;
+    s.cpu_s /= 10;
+    s.work_s /= 10;
+    s.worker_cpu_s /= 10;
+  }
+  loaded.own_cpu_s /= 10;
+  loaded.other_cpu = 3.6;
+  loaded.run_delay_s = 60;
+  EXPECT_NEAR(Model(loaded).gain(native), Model(quiet).gain(native), 0.4);
+}
+
 TEST(Doctor, CoresThatOthersTakeAreNoSaturation) {
   Facts f = pipeline(500);
   f.stages[0].busy_s = 15;  // blocks begin here, mostly without a core

@@ -115,15 +115,19 @@ Model::Model(const Facts& facts) : facts_(facts) {
   find_ratios();
 
   double in_calls = 0;
+  double cpu = 0;
   double busy = facts_.consumer_cpu_s;
   for (const StageFacts& s : facts_.stages) {
     in_calls += s.busy_s - s.gil_wait_s;
+    cpu += s.cpu_s + s.worker_cpu_s;
     if (!is_thread(s) && !is_process(s) && s.cpu_s > 0.4 * s.busy_s) {
       busy += s.busy_s;
     }
   }
   if (facts_.run_delay_s >= 0 && in_calls > 0) {
-    stretch_ = std::clamp(1 - facts_.run_delay_s / in_calls, 0.2, 1.0);
+    // Those in worker processes wait for a core inside of calls that wait.
+    const double least = cpu / std::max(cpu + facts_.run_delay_s, 1e-9);
+    stretch_ = std::clamp(1 - facts_.run_delay_s / in_calls, least, 1.0);
   } else if (busy > facts_.cores * wall) {
     // More threads than cores compute (the consumer helps).
     stretch_ = facts_.cores * wall / busy;
@@ -281,7 +285,8 @@ Need Model::process_need(std::size_t stage) const {
     return need;
   }
   // Where the workers are not what is busy, the way to them is.
-  need.wait = std::max(0.0, for_output(stage, s.busy_s) - need.compute);
+  need.wait = std::max(
+      0.0, for_output(stage, s.busy_s * stretch_) - need.compute);
   if (s.parallel_calls == 0) {
     need.lanes = s.blocking ? std::max(1, s.width) : facts_.cores;
     need.kind = Limit::kWait;

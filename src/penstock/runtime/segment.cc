@@ -639,7 +639,10 @@ void SegmentPipe::complete(Work& work) {
   }
   const std::int64_t elapsed = work.finished - work.started;
   unshared_ns_ += elapsed;
-  unshared_rows_ += work.input_rows;
+  const std::int64_t given_back = work.left ? work.left->rows.size() : 0;
+  const std::int64_t done = std::max<std::int64_t>(
+      1, work.input_rows - given_back * granularity);
+  unshared_rows_ += done;
   if (chain && chain->base_stage != nullptr && !work.resumed) {
     StageStats& stats = chain->base_stage->stats;
     stats.elements += work.input_rows;
@@ -674,8 +677,7 @@ void SegmentPipe::complete(Work& work) {
       shares_.push_back(static_cast<double>(ns) / static_cast<double>(elapsed));
     }
     cpu_ns_per_row_ =
-        static_cast<double>(work.cpu_ns) /
-        static_cast<double>(std::max<std::int64_t>(1, work.input_rows));
+        static_cast<double>(work.cpu_ns) / static_cast<double>(done);
     const bool kept_core = static_cast<double>(work.cpu_ns) >
                            kKeptCore * static_cast<double>(elapsed);
     if (kept_core || cpu_shares_.empty()) cpu_shares_ = shares_;

@@ -20,8 +20,10 @@ void process_overhead(const Model& model, Findings& out) {
     Finding f;
     f.code = "process-overhead";
     f.stage = i;
-    f.changes = {{.stage = i, .executor = "thread"}};
-    f.speedup = std::max(1.0, model.gain_over_measured(f.changes));
+    // Left to the engine, it is native where that can be.
+    f.changes = {
+        {.stage = i, .executor = s.native_form.empty() ? "thread" : "native"}};
+    f.speedup = std::max(1.0, model.gain(f.changes));
     // Even where threads are no faster, the processes are for nothing.
     f.always = facts.wait_share() > 0.05;
     f.cause =
@@ -31,9 +33,10 @@ void process_overhead(const Model& model, Findings& out) {
                   {"crossing there and back, per call", crossing, "s"},
                   {"calls", s.calls / facts.seconds, "1/s"},
                   {"a call in a thread costs", facts.call_overhead_s, "s"}};
-    f.fix =
-        "leave executor out: the engine moves a function to processes "
-        "when that pays";
+    f.fix = s.native_form.empty()
+                ? "leave executor out: the engine moves a function to "
+                  "processes when that pays"
+                : "leave executor out: the function then runs natively";
     f.fix_code =
         absl::StrCat(".", s.op, "(fn)  # without executor=\"process\"");
     out.push_back(std::move(f));
