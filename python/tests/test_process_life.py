@@ -160,18 +160,36 @@ def test_multiprocessing_pool_inside_a_function(run_program):
     ],
 )
 def test_ctrl_c_ends_a_waiting_next(body):
-    source = f"""
-        import threading, time, penstock as ps
+    ends_by_ctrl_c(
+        f"""
         def stuck(x):
             {body}
+        ds = ps.Dataset.range(3).map(stuck, executor="thread")
+        """
+    )
+
+
+def test_ctrl_c_ends_a_next_that_works_itself():
+    ends_by_ctrl_c(
+        """
+        ds = ps.Dataset.range(10**15).filter(lambda x: x < 0, executor="native")
+        """
+    )
+
+
+def ends_by_ctrl_c(builds_ds):
+    source = textwrap.dedent(builds_ds)
+    source = f"import threading, time, penstock as ps\n{source}" + textwrap.dedent(
+        """
         try:
             print("ready", flush=True)
-            next(iter(ps.Dataset.range(3).map(stuck, executor="thread")))
+            next(iter(ds))
         except KeyboardInterrupt:
             print("interrupted", flush=True)
-    """
+        """
+    )
     program = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(source)],
+        [sys.executable, "-c", source],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -212,8 +212,15 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     // Native work can be done right here instead of waiting for a worker.
     Work work;
     bool ready = false;
-    while (!ready && claim(ClaimKind::kHelp, work)) {
+    bool stop = false;
+    std::int64_t looked = asked;
+    while (!ready && !stop && claim(ClaimKind::kHelp, work)) {
       execute(work);
+      // Work that gives nothing, as a filter may, has no end.
+      if (interrupted && work.finished - looked >= kInterruptNs) {
+        looked = work.finished;
+        stop = interrupted();
+      }
       complete(work);
       lock.lock();
       ready = fetch_ready();
@@ -221,8 +228,8 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
       // What this made runnable may be user code, and the workers may sleep.
       if (!ready && has_work(ClaimKind::kCpu)) config_.scheduler->notify(this);
     }
-    bool stop = false;
-    while (!config_.scheduler->wait(
+    while (!stop &&
+           !config_.scheduler->wait(
                this, [this] { return fetch_ready(); },
                interrupted ? kInterruptNs : -1) &&
            !(stop = interrupted())) {
