@@ -2,6 +2,7 @@
 // class in python/penstock/_dataset.py, which checks and explains arguments.
 #include "bindings.h"
 #include "convert.h"
+#include "penstock/base/clock.h"
 #include "penstock/build_dataset.h"
 #include "penstock/ops/prefetch/prefetch.h"
 
@@ -19,6 +20,22 @@ using I64 = std::int64_t;
 using OptI64 = std::optional<std::int64_t>;
 using Seed = std::optional<std::uint64_t>;
 using Text = std::string;
+
+/// Ends a long call of the main thread when the user wants it to.
+class Signals {
+ public:
+  /// Looks now and then. Throws what a handler raised.
+  void heed() {
+    constexpr I64 kPeriodNs = 50'000'000;
+    if (!on_main_thread() || Clock::real().now() - looked_ < kPeriodNs) return;
+    looked_ = Clock::real().now();
+    const Gil gil;
+    if (gil.ok() && PyErr_CheckSignals() != 0) throw PythonError::take(nullptr);
+  }
+
+ private:
+  I64 looked_ = 0;
+};
 
 Element element(nb::handle value, std::string_view op,
                 Arrays arrays = Arrays::kCopy) {
@@ -436,8 +453,15 @@ void bind_running(nb::class_<Dataset>& c) {
   c.def("save", [](const Dataset& d, const Text& path, I64 shards,
                    nb::object shard_func) {
     SaveOptions o{.num_shards = shards};
+    o.shard_func = [shards, i = I64(0), signals = Signals()](
+                       const Element&) mutable -> I64 {
+      signals.heed();
+      return i++ % shards;
+    };
     if (!shard_func.is_none()) {
-      o.shard_func = [fn = ref(shard_func)](const Element& e) -> I64 {
+      o.shard_func = [fn = ref(shard_func), signals = Signals()](
+                         const Element& e) mutable -> I64 {
+        signals.heed();
         const Gil gil;
         if (!gil.ok()) return 0;
         PyObject* value = call_on_element(fn.get(), nullptr, e);

@@ -177,13 +177,26 @@ def test_ctrl_c_ends_a_next_that_works_itself():
     )
 
 
-def ends_by_ctrl_c(builds_ds):
+@pytest.mark.parametrize("shards", ["", ", 2", ", 2, lambda x: x % 2"])
+def test_ctrl_c_ends_a_save(tmp_path, shards):
+    ends_by_ctrl_c(
+        """
+        def slow(x):
+            time.sleep(0.01)
+            return x
+        ds = ps.Dataset.range(10_000).map(slow, 1, executor="thread")
+        """,
+        f"ds.save({str(tmp_path / 'saved')!r}{shards})",
+    )
+
+
+def ends_by_ctrl_c(builds_ds, runs="next(iter(ds))"):
     source = textwrap.dedent(builds_ds)
     source = f"import threading, time, penstock as ps\n{source}" + textwrap.dedent(
-        """
+        f"""
         try:
             print("ready", flush=True)
-            next(iter(ds))
+            {runs}
         except KeyboardInterrupt:
             print("interrupted", flush=True)
         """
