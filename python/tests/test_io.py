@@ -406,16 +406,49 @@ def test_a_directory_in_place_of_a_file_says_so(tmp_path):
     for read in (
         lambda: ps.Dataset.text_lines(tmp_path).to_list(),
         lambda: ps.io.read_file(tmp_path),
+        lambda: ps.Dataset.npy(tmp_path),
+        lambda: ps.Dataset.csv(tmp_path),
     ):
         with pytest.raises(ps.FailedPreconditionError, match="Is a directory") as e:
             read()
         assert str(tmp_path) in str(e.value)
 
 
+def test_columns_that_cannot_be_told_name_operator_and_file(tmp_path):
+    with pytest.raises(ps.NotFoundError, match=r"^csv: cannot open '.*none.csv'"):
+        ps.Dataset.csv(tmp_path / "none.csv")
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with pytest.raises(ps.DataLossError, match=r"^csv: '.*t.csv': .*damaged gzip"):
+        ps.Dataset.csv(tmp_path / "t.csv", compression="GZIP")
+
+
+def test_what_is_no_gzip_file_says_so(tmp_path):
+    (tmp_path / "t.txt").write_text("text\n")
+    ds = ps.Dataset.text_lines(tmp_path / "t.txt", compression="GZIP")
+    with pytest.raises(ps.DataLossError, match="gzip stream: it does not begin as one"):
+        ds.to_list()
+
+
 def test_jsonl_passes_over_blank_lines(tmp_path):
     (tmp_path / "t.jsonl").write_text('\n{"a": 1}\n \t\r\n\n{"a": 2}\n\n')
     ds = ps.Dataset.jsonl(tmp_path / "t.jsonl", {"a": ps.int64})
     assert [int(r["a"]) for r in ds] == [1, 2]
+
+
+def test_a_byte_order_mark_is_no_part_of_csv_or_json(tmp_path):
+    mark = b"\xef\xbb\xbf"
+    (tmp_path / "t.csv").write_bytes(mark + b"a,b\n1,2\n")
+    assert ps.Dataset.csv(tmp_path / "t.csv").to_list() == [{"a": 1, "b": 2}]
+    (tmp_path / "bare.csv").write_bytes(mark + b"1\n2\n")
+    bare = ps.Dataset.csv(tmp_path / "bare.csv", {"a": ps.int64}, header=False)
+    assert [int(r["a"]) for r in bare] == [1, 2]
+    (tmp_path / "t.jsonl").write_bytes(mark + b'{"a": 1}\n{"a": 2}\n')
+    (tmp_path / "empty.jsonl").write_bytes(mark)
+    for name, wanted in {"t.jsonl": [1, 2], "empty.jsonl": []}.items():
+        ds = ps.Dataset.jsonl(tmp_path / name, {"a": ps.int64})
+        assert [int(r["a"]) for r in ds] == wanted
+    (tmp_path / "t.txt").write_bytes(mark + b"a\n")
+    assert ps.Dataset.text_lines(tmp_path / "t.txt").to_list() == [mark + b"a"]
 
 
 def test_records_that_do_not_parse_name_their_place(tmp_path):

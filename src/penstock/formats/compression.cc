@@ -42,6 +42,10 @@ class Inflate final : public Decompressor {
       }
       if (progress.written == size) break;
       const std::size_t in_left = in.size() - progress.read;
+      if (gzip_ && !started_ && in_left >= 2 &&
+          in.substr(progress.read, 2) != "\x1f\x8b") {
+        return damaged("it does not begin as one");
+      }
       const std::size_t out_left = size - progress.written;
       state_->next_in = reinterpret_cast<std::uint8_t*>(
           const_cast<char*>(in.data() + progress.read));

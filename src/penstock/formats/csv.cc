@@ -77,7 +77,7 @@ bool parse_value(std::string_view text, Tensor& column, std::size_t row) {
 
 void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
   const std::size_t size = in.bytes.size();
-  std::size_t at = 0;
+  std::size_t at = text_begin(in);
   std::int64_t payload = 0;
   bool header = header_ && in.offset == 0;
   while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&

@@ -15,7 +15,7 @@ bool blank(std::string_view line) {
 void LineSplitter::split(const SplitInput& in, SplitOutput& out) const {
   const char* const base = in.bytes.data();
   const std::size_t size = in.bytes.size();
-  std::size_t at = 0;
+  std::size_t at = skip_blank_ ? text_begin(in) : 0;
   std::int64_t payload = 0;
   std::int64_t skip = in.offset == 0 ? skip_ : 0;
   while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&

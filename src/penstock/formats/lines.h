@@ -10,7 +10,7 @@ namespace penstock {
 class LineSplitter final : public Splitter {
  public:
   /// The first `skip` lines of a file are passed over; with `skip_blank` also
-  /// lines of white space alone, which have no number.
+  /// lines of white space alone, which have no number, and a byte order mark.
   explicit LineSplitter(std::int64_t skip = 0, bool skip_blank = false)
       : skip_(skip), skip_blank_(skip_blank) {}
   void split(const SplitInput& in, SplitOutput& out) const override;

@@ -2,6 +2,13 @@
 
 namespace penstock {
 
+std::size_t text_begin(const SplitInput& in) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  return in.offset == 0 && in.bytes.starts_with(kByteOrderMark)
+             ? kByteOrderMark.size()
+             : 0;
+}
+
 std::string record_place(std::int64_t record, std::int64_t offset) {
   return absl::StrCat("record ", record, " at byte ", offset, ": ");
 }

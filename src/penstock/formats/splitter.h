@@ -59,6 +59,8 @@ class Splitter {
   virtual void split(const SplitInput& in, SplitOutput& out) const = 0;
 };
 
+/// Where text begins: behind a byte order mark, if it is the file's start.
+std::size_t text_begin(const SplitInput& in);
 /// "record 3 at byte 120: "
 std::string record_place(std::int64_t record, std::int64_t offset);
 /// ResourceExhausted for a record of `size` bytes.

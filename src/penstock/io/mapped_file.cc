@@ -24,6 +24,10 @@ StatusOr<Ref<Buffer>> map_file(const std::string& path) {
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
+    if (S_ISDIR(info.st_mode)) {
+      return make_error(StatusCode::kFailedPrecondition, "cannot read '", path,
+                        "': ", std::strerror(EISDIR));
+    }
     if (!S_ISREG(info.st_mode)) {
       return invalid_argument("'", path, "' is not a file");
     }

@@ -100,11 +100,14 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
 StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
                                                const std::string& path,
                                                const CsvOptions& options) {
-  PS_ASSIGN_OR_RETURN(const auto stream,
-                      ByteStream::open(fs, path, options.compression));
+  const auto stream = ByteStream::open(fs, path, options.compression);
+  if (!stream.ok()) return annotate(stream.status(), "csv: ");
   std::string bytes(kInferenceBytes, '\0');
-  PS_ASSIGN_OR_RETURN(const std::size_t n,
-                      stream->read(bytes.data(), bytes.size()));
+  const auto read = (*stream)->read(bytes.data(), bytes.size());
+  if (!read.ok()) {
+    return annotate(read.status(), absl::StrCat("csv: '", path, "': "));
+  }
+  const std::size_t n = *read;
   bytes.resize(n);
   SplitInput in;
   in.bytes = bytes;
