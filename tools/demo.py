@@ -55,9 +55,14 @@ REMEDIES = {
     "serial-stage": ("map: no num_parallel_calls=1", {"parallel": True}),
     "parallelism-capped": ("map: no num_parallel_calls=1", {"parallel": True}),
     "no-prefetch": ("no prefetch(0)", {"prefetch": True}),
+    "python-gil": ("map: worker processes", {"executor": "process"}),
+    "unstable": ("", {}),  # nothing here keeps other load away
 }
 # Whatever else the doctor says about the function is answered by its native form.
-NATIVE = ("map: native operations", {"native": True, "parallel": True})
+NATIVE = (
+    "map: native operations",
+    {"native": True, "parallel": True, "executor": "auto"},
+)
 
 
 class Settings(dict):
@@ -66,10 +71,10 @@ class Settings(dict):
     def dataset(self, path):
         ds = ps.Dataset.tfrecord(str(path)).repeat()
         load = native_load if self.get("native") else python_load
-        if self.get("parallel"):
-            ds = ds.map(load, name="load")
-        else:
-            ds = ds.map(load, num_parallel_calls=1, name="load")
+        options = {"name": "load", "executor": self.get("executor", "auto")}
+        if not self.get("parallel"):
+            options["num_parallel_calls"] = 1
+        ds = ds.map(load, **options)
         ds = ds.batch(BATCH, drop_remainder=True)
         return ds if self.get("prefetch") else ds.prefetch(0)
 

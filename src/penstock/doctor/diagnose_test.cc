@@ -69,6 +69,46 @@ TEST(DoctorModel, TheConsumerIsALimitToo) {
   EXPECT_NEAR(model.gain({{.stage = 1, .parallel_calls = 16}}), 2, 0.05);
 }
 
+TEST(DoctorModel, CallsThatShareTheGilDoNotDoubleTheirRate) {
+  // Half of each call holds the GIL; one call at a time, on two cores.
+  Facts f = one_sleeper();
+  f.cores = 2;
+  f.gil_busy = 0.5;
+  f.stages[1].cpu_s = 10;
+  f.stages[1].gil_held_s = 5;
+  f.stages[1].blocking = false;
+  f.stages[1].stays = "it has a lock";
+  const std::vector<Change> side_by_side = {{.stage = 1, .parallel_calls = 0}};
+  EXPECT_NEAR(Model(f).gain(side_by_side), 1.6, 0.1);
+  // Nor do they when pipeline and consumer take turns.
+  f.stages[1].prefetch = 0;
+  EXPECT_NEAR(Model(f).gain(side_by_side), 1.6, 0.1);
+  // All of it: nothing is gained.
+  f.stages[1].gil_held_s = 10;
+  EXPECT_NEAR(Model(f).gain(side_by_side), 1, 0.1);
+}
+
+TEST(DoctorModel, LargeResultsOfNativeCodeAreCopiedIntoBatches) {
+  const auto gain = [](double bytes) {
+    Facts f = pipeline(100);
+    f.stages[1].busy_s = f.stages[1].cpu_s = f.stages[1].gil_hold_s = 9.5;
+    f.stages[1].gil_held_s = 9.5;
+    f.stages[1].native_left = 0.1;
+    f.stages[1].spec_bytes = bytes;
+    StageFacts batch;
+    batch.label = "batch#2";
+    batch.op = "batch";
+    batch.inputs = {1};
+    batch.batch_size = 10;
+    f.stages.push_back(batch);
+    f.output = 2;
+    f.stages[2].elements = f.elements /= 10;
+    return Model(f).gain({{.stage = 1, .executor = "native"}});
+  };
+  EXPECT_GT(gain(1000), 2 * gain(25e6));
+  EXPECT_GT(gain(25e6), 1);
+}
+
 TEST(Doctor, LargeNumbersAreGrouped) {
   EXPECT_EQ(number(0.53149), "0.531");
   EXPECT_EQ(number(99.44), "99.4");
@@ -489,7 +529,7 @@ TEST(Doctor, AFunctionThatCouldBeNativeIsNamedThoughItGainsLittle) {
     ASSERT_EQ(d.findings.size(), 1u);
     EXPECT_EQ(d.findings.front().code,
               found ? "trace-refused" : "cpu-saturated");
-    if (found) EXPECT_EQ(d.findings.front().speedup, 1.0);
+    if (found) EXPECT_NEAR(*d.findings.front().speedup, 1.0, 0.01);
   }
 }
 

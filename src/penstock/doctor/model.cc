@@ -367,19 +367,20 @@ void Model::set_nested_lanes() {
   }
 }
 
-// Outputs/s that the lanes of a stage allow. Calls that come back from waiting
-// queue for the GIL and for cores.
+// Outputs/s that the lanes of a stage allow. Calls that come back from waiting,
+// or from computing without the GIL, queue for it and for cores.
 double Model::lane_rate(const Need& need) const {
-  const double n = need.lanes;
-  const double service = need.compute + need.wait;
-  if (n <= 1 || need.wait <= 0) return n / service;
   const double cores = facts_.cores;
+  const double n = need.lanes > 0 ? need.lanes : cores;
+  const double service = need.compute + need.wait;
+  if (n <= 1 || (need.wait <= 0 && need.gil <= 0)) return n / service;
   const double gil = need.gil;
   const double free = std::max(0.0, need.compute - gil);
   // A station of several servers: one that is as many times faster, and a
-  // delay.
-  const double at[2] = {gil, free / cores};
-  const double delay = need.wait + free * (cores - 1) / cores;
+  // delay. Calls that are no more than cores do not queue for them.
+  const double queued = n > cores ? free / cores : 0;
+  const double at[2] = {gil, queued};
+  const double delay = need.wait + free - queued;
   double queue[2] = {0, 0};
   double rate = n / service;
   for (int round = 0; round < 100; ++round) {
@@ -443,6 +444,9 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
     const double lane = need.compute + need.wait;
     if (need.lanes > 0 && lane > 0) {
       offer(lane_rate(need), need.kind, stage);
+    } else if (need.gil > 0) {
+      const bool by_gil = need.gil * facts_.cores > kGilUse * need.compute;
+      offer(lane_rate(need), by_gil ? Limit::kGil : Limit::kCores, stage);
     }
   }
   const double out = std::max(facts_.elements, 1e-9);
@@ -462,9 +466,7 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
     // What read-ahead would overlap is added up.
     double latency = think;
     for (const Need& need : needs) {
-      const double lanes =
-          need.lanes > 0 ? need.lanes : static_cast<double>(facts_.cores);
-      latency += (need.compute + need.wait) / lanes;
+      if (need.compute + need.wait > 0) latency += 1 / lane_rate(need);
     }
     offer(1 / latency, Limit::kNone, -1);
     if (best.limit == Limit::kNone) best.stage = -1;
@@ -562,6 +564,7 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
         need.kind = Limit::kWidth;
       }
     } else if (change.executor == "native") {
+      if (s.executor != "native") copy_into_batches(i, needs);
       need.compute = native_compute(i, need);
       need.gil = 0;
       need.lanes = 0;
@@ -639,6 +642,24 @@ void Model::spread_blocks(double growth, std::vector<Need>& needs) const {
     if (s.sequential || s.batch_size > 0) floor += ratios_[i] * kSequencedS;
     const double spread = needs[i].compute / std::min(growth, kMostGrowth);
     needs[i].compute = std::min(needs[i].compute, std::max(floor, spread));
+  }
+}
+
+// Large results of Python functions are laid side by side as they are made, so
+// that a batch of them is a view. Those of native code are copied.
+void Model::copy_into_batches(std::size_t stage,
+                              std::vector<Need>& needs) const {
+  constexpr double kLarge = 64 << 10;
+  const double bytes = facts_.stages[stage].bytes_per_element();
+  if (bytes < kLarge) return;
+  for (std::size_t i = stage + 1; i < facts_.stages.size(); ++i) {
+    const StageFacts& s = facts_.stages[i];
+    if (s.inputs != std::vector<int>{static_cast<int>(stage)}) continue;
+    if (s.op == "batch") {
+      needs[i].compute = std::max(needs[i].compute,
+                                  ratios_[stage] * bytes / kCopyBytesPerS);
+    }
+    return;
   }
 }
 

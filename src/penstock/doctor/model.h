@@ -121,6 +121,7 @@ class Model {
   double lane_rate(const Need& need) const;
   void spread_blocks(double growth, std::vector<Need>& needs) const;
   double native_compute(std::size_t stage, const Need& need) const;
+  void copy_into_batches(std::size_t stage, std::vector<Need>& needs) const;
 
   Facts facts_;
   std::vector<double> ratios_;
