@@ -109,6 +109,29 @@ TEST(DoctorModel, LargeResultsOfNativeCodeAreCopiedIntoBatches) {
   EXPECT_GT(gain(25e6), 1);
 }
 
+TEST(Doctor, WhatReadAheadGainsIsTheSameBesideOtherLoad) {
+  // By turns: 50 ms of computing on one of two cores, 50 ms of a step.
+  const auto gain = [](double delay) {
+    Facts f = pipeline(1 / (0.1 + delay));
+    f.cores = 2;
+    f.stages[1].executor = "native";
+    f.stages[1].parallel_calls = 1;
+    f.stages[1].sequential = true;
+    f.stages[1].prefetch = 0;
+    f.stages[1].cpu_s = 0.05 * f.elements;
+    f.stages[1].busy_s = (0.05 + delay) * f.elements;
+    f.consumer_wait_s = f.stages[1].busy_s;
+    f.consumer_think_s = 0.05 * f.elements;
+    f.run_delay_s = delay * f.elements;
+    for (const Finding& finding : diagnose(Model(f)).findings) {
+      if (finding.code == "no-prefetch") return *finding.speedup;
+    }
+    return 0.0;
+  };
+  EXPECT_NEAR(gain(0), 2, 0.1);
+  EXPECT_NEAR(gain(0.15), 2, 0.1);
+}
+
 TEST(Doctor, LargeNumbersAreGrouped) {
   EXPECT_EQ(number(0.53149), "0.531");
   EXPECT_EQ(number(99.44), "99.4");

@@ -93,6 +93,8 @@ class Model {
   double gain_over_measured(const std::vector<Change>& changes) const;
   /// Model over measured: far from 1, something is at work that it misses.
   double residual() const;
+  /// Share of the time in calls that was not spent without a core.
+  double stretch() const { return stretch_; }
   /// Share of all computing that a stage does.
   double compute_share(int stage) const;
   /// Mean number of calls of a stage at work.

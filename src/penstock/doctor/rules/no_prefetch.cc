@@ -18,9 +18,11 @@ void no_prefetch(const Model& model, Findings& out) {
     f.code = "no-prefetch";
     f.stage = i;
     f.changes = {{.stage = i, .prefetch = -1}};
-    // Side by side instead of by turns: the longer of the two remains.
-    const double ahead = std::max(model.with(f.changes).rate, facts.rate());
-    f.speedup = std::min(ahead / facts.rate(), (wait + think) / think);
+    // Side by side instead of by turns: the longer of the two remains. Without
+    // other load on the cores it would wait for less.
+    const double turn = wait * model.stretch() + think;
+    const double ahead = std::max(model.with(f.changes).rate, 1 / turn);
+    f.speedup = std::min(ahead * turn, turn / think);
     f.cause =
         "prefetch(0) lets nothing run ahead: the pipeline stands still "
         "while the consumer works, and the other way round";
