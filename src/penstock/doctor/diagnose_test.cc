@@ -406,6 +406,28 @@ TEST(DoctorModel, ResultsOfThreadsAreCopiedIntoBatches) {
   EXPECT_LT(large, 5);
 }
 
+TEST(Doctor, LargerBatchesDoNotSpeedUpTheCopyToTheDevice) {
+  Facts f = pipeline(50);
+  f.stages[1].op = "batch";
+  f.stages[1].label = "batch#1";
+  f.stages[1].user_code = false;
+  f.stages[1].executor = "native";
+  f.stages[1].batch_size = 4;
+  f.stages[1].busy_s = f.stages[1].cpu_s = 0.02;
+  StageFacts device;
+  device.label = "prefetch_to_device#2";
+  device.op = "prefetch_to_device";
+  device.inputs = {1};
+  device.elements = f.elements;
+  f.stages.push_back(device);
+  f.output = f.device = 2;
+  f.put_s = 9.9;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  for (const Finding& found : d.findings) EXPECT_NE(found.code, "batch-size");
+  EXPECT_EQ(d.findings.front().code, "transfer");
+}
+
 TEST(Doctor, ACheapStageBehindAStragglerIsNotTheStraggler) {
   for (const auto& [busy, found] :
        {std::pair<double, bool>{8, true}, {0.5, false}}) {

@@ -33,7 +33,9 @@ void batch_size(const Model& model, Findings& out) {
     const double rows =
         s.elements * static_cast<double>(s.batch_size) / facts.seconds;
     const double bytes = s.bytes_per_element();
-    if (s.batch_size <= kSmall && behind > 0.5 * all &&
+    // A copy to the device takes as long as its bytes.
+    const bool copies = model.pipeline().limit == Limit::kDevice;
+    if (s.batch_size <= kSmall && behind > 0.5 * all && !copies &&
         bytes < 64 * 1024 * static_cast<double>(s.batch_size)) {
       Finding f;
       f.code = "batch-size";
