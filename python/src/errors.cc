@@ -73,7 +73,9 @@ void raise_user_error(const PythonError& error, const ElementError& at) {
   PyObject* exception = error.exception();
   if (!at.stage.empty()) {
     std::string note = absl::StrCat("penstock: in ", at.stage, ",");
-    if (!at.element.empty()) absl::StrAppend(&note, " element ", at.element, ",");
+    if (!at.element.empty()) {
+      absl::StrAppend(&note, " element ", at.element, ",");
+    }
     absl::StrAppend(&note, " executor ", error.executor());
     if (at.others > 0) {
       absl::StrAppend(&note, " (and ", at.others, " more error",

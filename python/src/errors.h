@@ -42,8 +42,8 @@ class PythonError final : public StatusException {
   bool ends_program_ = false;
 };
 
-/// The pending Python error in a message behind `what`. One that ends the program
-/// is thrown as it is.
+/// The pending Python error in a message behind `what`. One that ends the
+/// program is thrown as it is.
 Status python_failure(std::string_view what);
 
 /// Sets the Python error that `error` means: the user's own exception with a
