@@ -28,7 +28,8 @@ StatusOr<std::vector<std::string>> glob(FileSystem& fs,
 
 /// The files that `names` mean: a file of that very name, or else what matches
 /// the pattern, in the order of `names`. NotFound if one of them has none,
-/// InvalidArgument if it is a pattern of the net; a plain name is not looked at.
+/// InvalidArgument if it is a pattern of the net; a plain name is not looked
+/// at.
 StatusOr<std::vector<std::string>> expand_names(
     FileSystem& fs, const std::vector<std::string>& names);
 

@@ -218,8 +218,8 @@ TEST(Tar, TheWholeSampleCountsForTheLimit) {
   ASSERT_THAT(got, SizeIs(4));
   EXPECT_THAT(got[0], HasSubstr("sss"));
   EXPECT_THAT(got[1], AllOf(StartsWith("!tar#0"),
-                            HasSubstr("record 1 at byte 1536: has 3072 bytes or "
-                                      "more, max_record_bytes is 2000")));
+                            HasSubstr("record 1 at byte 1536: has 3072 bytes "
+                                      "or more, max_record_bytes is 2000")));
   EXPECT_THAT(got[2], HasSubstr("sss"));
   EXPECT_THAT(got[3], HasSubstr("record 3 at byte 6144: has 3072 bytes"));
 }

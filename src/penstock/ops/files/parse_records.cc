@@ -49,8 +49,8 @@ class ParseRecords final : public Transform {
     Block::Errors errors = block.errors();
     for (const auto& [row, status] : failed) {
       const Origin origin = block.origins().at(row);
-      errors.emplace_back(
-          row, context.error(in_file(status, origin, offsets.row(row)), origin));
+      const Status placed = in_file(status, origin, offsets.row(row));
+      errors.emplace_back(row, context.error(placed, origin));
     }
     std::sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
       return a.first < b.first;

@@ -19,8 +19,9 @@ class FailsOnElements {
 };
 
 /// The graph with `policy` behind every stage that calls code of the user or
-/// fails on elements, and says nothing about errors itself; replaces what an earlier call did. Errors
-/// below a stage that needs random access are skipped behind that stage.
+/// fails on elements, and says nothing about errors itself; replaces what an
+/// earlier call did. Errors below a stage that needs random access are skipped
+/// behind that stage.
 StatusOr<NodeRef> with_error_policy(const NodeRef& node,
                                     const ErrorPolicy& policy);
 
