@@ -83,9 +83,7 @@ def as_it_is(stage: Stage) -> str:
     op = stage.facts["op"]
     kind = "predicate" if op == "filter" else "element"
     try:
-        _trace.compile_native(
-            stage.fn, kind, dataset._recipe.parent.element_spec, None
-        )
+        _trace.compile_native(stage.fn, kind, dataset._recipe.parent.element_spec, None)
     except (TraceRefused, Exception):  # noqa: BLE001
         return ""
     return f".{op}(fn)  # it can run natively: leave executor out"

@@ -158,9 +158,7 @@ def test_notes_of_a_user_and_of_stages_that_print_alike_are_kept():
 
     ds = ps.Dataset.range(3).skip(1)
     nested = thread(ds, lambda x: thread(ds, fails).to_list())
-    deep = ps.Dataset.from_generator(
-        lambda: ps.Dataset.from_generator(lambda: nested)
-    )
+    deep = ps.Dataset.from_generator(lambda: ps.Dataset.from_generator(lambda: nested))
     with pytest.raises(ValueError, match="no") as caught:
         list(deep)
     assert caught.value.__notes__ == [
