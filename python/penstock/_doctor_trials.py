@@ -48,8 +48,8 @@ def native_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
     before = plan.stages[inputs[0]].dataset if len(inputs) == 1 else None
     if before is None or not facts["elements"]:
         return 0.0
-    now = facts["cpu_s"] + facts["worker_cpu_s"]
-    now = max(now, facts["gil_held_s"]) / facts["elements"]
+    # Not by the time with the GIL: beside other load that is longer.
+    now = (facts["cpu_s"] + facts["worker_cpu_s"]) / facts["elements"]
     ahead = [stages[k] for k in range(i) if stages[k]["elements"]]
     if now < _LEAST_CALL_S or (
         sum(s["busy_s"] / s["elements"] for s in ahead) > _MOST_INPUT_S

@@ -445,6 +445,26 @@ TEST(Doctor, ACheapStageBehindAStragglerIsNotTheStraggler) {
   }
 }
 
+TEST(Doctor, CallsWithoutACoreAreNoStragglers) {
+  for (const auto& [delay, found] :
+       {std::pair<double, bool>{0, true}, {7.5, false}}) {
+    Facts f = pipeline(100);
+    f.stages[1].parallel_calls = 8;
+    f.stages[1].busy_s = 8;
+    f.stages[1].gil_hold_s = 8;
+    f.stages[1].gil_held_s = 0;
+    f.stages[1].cpu_s = 0.4;
+    f.stages[1].wait_order_s = 50;
+    f.run_delay_s = delay;
+    f.other_cpu = 0.4 * delay;
+    bool said = false;
+    for (const Finding& finding : diagnose(Model(f)).findings) {
+      said = said || finding.code == "head-of-line";
+    }
+    EXPECT_EQ(said, found) << delay;
+  }
+}
+
 TEST(Doctor, CallsThatWaitForThreadsOfTheirOwnAreOversubscribed) {
   Facts f = pipeline(100);
   f.stages[1].busy_s = 40;

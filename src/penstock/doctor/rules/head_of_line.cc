@@ -8,6 +8,8 @@ void head_of_line(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
   // Lanes that should be at work are not: the model would be faster.
   if (model.residual() < 1.15) return;
+  // Calls that mostly had no core are late for that.
+  if (model.stretch() < 0.5) return;
   int worst = -1;
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
