@@ -704,8 +704,8 @@ void SegmentPipe::complete(Work& work) {
 }
 
 // The time of all blocks since the last sample, split between the stages as the
-// sample was. CPU time goes by rows: most of the time of the few blocks that lost
-// their core is none.
+// sample was. CPU time goes by rows: most of the time of the few blocks that
+// lost their core is none.
 void SegmentPipe::share_time() const {
   const auto ns = static_cast<double>(std::exchange(unshared_ns_, 0));
   const auto rows = static_cast<double>(std::exchange(unshared_rows_, 0));
