@@ -82,6 +82,7 @@ struct WorkerThread {
   std::int64_t seen_at = 0;  // 0: not looked at yet
   std::int64_t seen_cpu = 0;
   std::int64_t seen_delay = 0;
+  std::uint64_t blocked_call = 0;  // the last one that was found to block
   struct {
     Stage* stage = nullptr;
     int ticks = 0;  // at which it was in one of the stage's calls
@@ -445,7 +446,7 @@ class Executor final : public Scheduler {
     auto& calls = w.short_calls;
     if (calls.ticks == 0 || calls.stage != w.stage) {
       calls = {w.stage, 1, now, cpu_time(w.cpu_clock),
-               look_at_thread(w.tid).run_delay_ns};
+               run_delay_of_thread(w.tid)};
       return 1;
     }
     if (++calls.ticks < kShortCallTicks) return 1;
@@ -504,16 +505,20 @@ class Executor final : public Scheduler {
         if (w->seen_at == 0) {
           w->seen_at = now;
           w->seen_cpu = cpu;
-          w->seen_delay = look_at_thread(w->tid).run_delay_ns;
+          w->seen_delay = run_delay_of_thread(w->tid);
           continue;
         }
         auto wall = static_cast<double>(now - w->seen_at);
         const auto used = static_cast<double>(cpu - w->seen_cpu);
         if (wall <= 0 || used > kBlockedCpuShare * wall) continue;
-        // Waiting for a core looks the same from here, but is not blocking.
-        const ThreadSight sight = look_at_thread(w->tid);
-        wall -= static_cast<double>(sight.run_delay_ns - w->seen_delay);
-        if (sight.runnable || used > kBlockedCpuShare * wall) continue;
+        // Waiting for a core looks the same from here, but is not blocking. One
+        // look per call: with many that sleep they would take a core.
+        if (w->blocked_call != w->call) {
+          const ThreadSight sight = look_at_thread(w->tid);
+          wall -= static_cast<double>(sight.run_delay_ns - w->seen_delay);
+          if (sight.runnable || used > kBlockedCpuShare * wall) continue;
+          w->blocked_call = w->call;
+        }
         Blocked& b = blocked[w->stage];
         if (!b.run) b.run = w->run->shared_from_this();
         ++b.calls;

@@ -35,15 +35,19 @@ ThreadSight look_at_thread(pid_t tid) {
     const char* end = std::strrchr(text, ')');
     sight.runnable = end != nullptr && end[1] == ' ' && end[2] == 'R';
   }
-  // "CPU_NS RUN_DELAY_NS SLICES"
-  if (read_task_file(tid, "schedstat", text, sizeof(text))) {
-    std::int64_t cpu = 0;
-    std::int64_t delay = 0;
-    if (std::sscanf(text, "%" SCNd64 " %" SCNd64, &cpu, &delay) == 2) {
-      sight.run_delay_ns = delay;
-    }
-  }
+  sight.run_delay_ns = run_delay_of_thread(tid);
   return sight;
+}
+
+std::int64_t run_delay_of_thread(pid_t tid) {
+  char text[128];  // "CPU_NS RUN_DELAY_NS SLICES"
+  std::int64_t cpu = 0;
+  std::int64_t delay = 0;
+  if (!read_task_file(tid, "schedstat", text, sizeof(text)) ||
+      std::sscanf(text, "%" SCNd64 " %" SCNd64, &cpu, &delay) != 2) {
+    return 0;
+  }
+  return delay;
 }
 
 }  // namespace penstock

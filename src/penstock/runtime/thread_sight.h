@@ -2,7 +2,7 @@
 //
 // A call that uses little CPU may block, or it may have lost its core to
 // somebody else's work. Only the kernel can tell the two apart. A look costs
-// some 10 us: for suspects only.
+// some 10 us, the delay alone half of it: for suspects only.
 #pragma once
 
 #include <sys/types.h>
@@ -20,5 +20,6 @@ struct ThreadSight {
 
 /// Zeros where the kernel does not tell, or when there is no such thread.
 ThreadSight look_at_thread(pid_t tid);
+std::int64_t run_delay_of_thread(pid_t tid);
 
 }  // namespace penstock
