@@ -7,7 +7,8 @@
 A folder may include itself and lower layers, never a neighbour of its own
 layer. Tests and benchmarks (*_test.cc, *_bench.cc, *_examples.cc) run whole
 pipelines and may include anything. Headers of third-party codecs appear only in
-.cc files, so that no user of a penstock header needs them.
+.cc files and in *_private.h, which is not installed and for .cc files only, so
+that no user of a penstock header needs them.
 """
 
 import re
@@ -42,8 +43,11 @@ def folder_of(path: str) -> str:
 def problem_with(src: Path, path: str, quote: str, included: str) -> str | None:
     """Why the file src/path may not include this, or None."""
     is_test = path.endswith(("_test.cc", "_bench.cc", "_examples.cc"))
-    if not path.endswith(".cc") and ONLY_IN_SOURCES.search(included):
+    is_public = not path.endswith((".cc", "_private.h"))
+    if is_public and ONLY_IN_SOURCES.search(included):
         return "third-party codec headers belong in .cc files"
+    if is_public and included.endswith("_private.h"):
+        return "private headers belong in .cc files"
     if not included.startswith("penstock/"):
         if quote == '"' and ((src / path).parent / included).exists():
             return 'our headers are included as "penstock/..."'

@@ -54,6 +54,13 @@ class CheckIncludes(unittest.TestCase):
         self.assert_allowed("penstock.h", '"penstock/dataset.h"')
         self.assert_refused("graph/plan.h", '"penstock/dataset.h"', "the facade")
 
+    def test_private_headers_are_for_sources(self):
+        self.assert_allowed("formats/wire_private.h", "<protozero/pbf_reader.hpp>")
+        self.assert_allowed("formats/wire.cc", '"penstock/formats/wire_private.h"')
+        self.assert_refused(
+            "formats/wire.h", '"penstock/formats/wire_private.h"', "private headers"
+        )
+
     def test_tests_and_benchmarks_include_anything(self):
         self.assert_allowed("ops/take/take_test.cc", '"penstock/penstock.h"')
         self.assert_allowed("ops/take/take_test.cc", '"tests/support/model.h"')

@@ -9,7 +9,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "penstock/formats/example.h"
-#include "penstock/formats/message_reader.h"
+#include "penstock/formats/message_reader_private.h"
 #include "penstock/formats/tfrecord.h"
 #include "penstock/ops/files/byte_stream.h"
 

@@ -82,6 +82,21 @@ def test_what_is_not_there_is_named(site):
         ps.io.read_file(url(site, "none.txt"))
 
 
+def test_passwords_and_signatures_stay_out_of_errors_and_graphs(site, tmp_path):
+    (tmp_path / "cut.tfrecord").write_bytes(b"no record")
+    (tmp_path / "rows.jsonl").write_text('{"x": 1}\n{"x": \n')
+    for file, reader in (
+        ("cut.tfrecord", ps.Dataset.tfrecord),
+        ("rows.jsonl", lambda name: ps.Dataset.jsonl(name, {"x": np.int64})),
+    ):
+        name = url(site, file + "?signature=secret").replace("//", "//me:password@")
+        ds = reader(name)
+        with pytest.raises(ps.DataLossError, match=file) as caught:
+            ds.to_list()
+        for text in (str(caught.value), ds.explain(), repr(ds)):
+            assert "secret" not in text and "password" not in text, text
+
+
 def test_a_transfer_that_stops_midway_goes_on_after_stall_timeout(site, monkeypatch):
     asked, over = [], threading.Event()
 

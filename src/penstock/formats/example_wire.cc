@@ -1,6 +1,6 @@
 #include "penstock/formats/example_wire.h"
 
-#include "penstock/formats/message_reader.h"
+#include "penstock/formats/message_reader_private.h"
 
 namespace penstock::wire {
 namespace {

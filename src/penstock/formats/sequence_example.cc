@@ -3,7 +3,7 @@
 #include "penstock/formats/example_columns.h"
 #include "penstock/formats/example_schema.h"
 #include "penstock/formats/example_wire.h"
-#include "penstock/formats/message_reader.h"
+#include "penstock/formats/message_reader_private.h"
 
 namespace penstock {
 namespace {

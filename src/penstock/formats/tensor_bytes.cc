@@ -4,7 +4,7 @@
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
 
-#include "penstock/formats/message_reader.h"
+#include "penstock/formats/message_reader_private.h"
 
 namespace penstock {
 namespace {

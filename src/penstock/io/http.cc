@@ -87,20 +87,6 @@ class Handle {
   CURL* curl_;
 };
 
-/// For messages: without passwords and signatures.
-std::string shown(std::string_view url) {
-  const std::size_t scheme = url.find("://") + 3;
-  const std::size_t path = url.find('/', scheme);
-  const std::size_t at = url.substr(0, path).rfind('@');
-  const std::size_t query = url.find('?');
-  std::string out(url.substr(0, scheme));
-  const std::size_t from = at == std::string_view::npos ? scheme : at + 1;
-  out += url.substr(from, query == std::string_view::npos ? query
-                                                          : query - from);
-  if (query != std::string_view::npos) out += "?...";
-  return out;
-}
-
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] =
@@ -259,7 +245,7 @@ class Client {
   Client(std::string url, HttpOptions options)
       : url_(std::move(url)), options_(std::move(options)) {}
 
-  std::string name() const { return absl::StrCat("'", shown(url_), "'"); }
+  std::string name() const { return quoted_name(url_); }
 
   /// Bytes from `from` on into `out`, or to the end of the file. Sets `reply`
   /// to what the last response said. A server that sends the whole file
@@ -502,6 +488,19 @@ HttpOptions http_options() {
 bool is_http(std::string_view name) {
   return absl::StartsWithIgnoreCase(to_absl(name), "http://") ||
          absl::StartsWithIgnoreCase(to_absl(name), "https://");
+}
+
+std::string quoted_name(std::string_view name) {
+  std::string shown(name);
+  if (is_http(name)) {
+    if (const std::size_t query = shown.find('?'); query != shown.npos) {
+      shown.replace(query, shown.npos, "?...");
+    }
+    const std::size_t host = shown.find("://") + 3;
+    const std::size_t at = shown.rfind('@', shown.find('/', host));
+    if (at != shown.npos && at >= host) shown.erase(host, at + 1 - host);
+  }
+  return "'" + shown + "'";
 }
 
 StatusOr<std::unique_ptr<ReadableFile>> open_http(const std::string& url) {

@@ -37,6 +37,9 @@ HttpOptions http_options();
 /// Whether `name` means a file that open_http() reads.
 bool is_http(std::string_view name);
 
+/// The name in quotes, for messages: without passwords and signatures.
+std::string quoted_name(std::string_view name);
+
 StatusOr<std::unique_ptr<ReadableFile>> open_http(const std::string& url);
 /// Size and time of change, as far as the server tells.
 StatusOr<FileInfo> http_info(const std::string& url);

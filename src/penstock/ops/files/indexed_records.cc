@@ -13,6 +13,7 @@
 #include "penstock/base/work_counters.h"
 #include "penstock/graph/block_hint.h"
 #include "penstock/io/file_cache.h"
+#include "penstock/io/http.h"
 
 namespace penstock::ops {
 namespace {
@@ -167,7 +168,7 @@ class IndexedRecords final : public IndexedSourceOp {
     const auto fail = [&](std::int64_t k, const Status& status) {
       result.failed.emplace_back(
           piece.row + k,
-          annotate(status, absl::StrCat("'", file.path, "': ")));
+          annotate(status, quoted_name(file.path) + ": "));
     };
     std::int64_t k = 0;  // records done with
     const auto opened = piece.whole > 0

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "penstock/formats/splitter.h"
+#include "penstock/io/http.h"
 #include "penstock/ops/each_row.h"
 #include "penstock/ops/strings_of.h"
 
@@ -30,7 +31,7 @@ Column take_offsets(Block& block) {
 Status in_file(const Status& status, const Origin& origin,
                const Tensor& offset) {
   return annotate(
-      status, absl::StrCat("'", origin.path->file(), "': ",
+      status, absl::StrCat(quoted_name(origin.path->file()), ": ",
                            record_place(origin.ordinal,
                                         offset.value<std::int64_t>())));
 }

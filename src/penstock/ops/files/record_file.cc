@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "penstock/io/http.h"
 #include "penstock/ops/files/byte_stream.h"
 #include "penstock/ops/files/packing.h"
 #include "penstock/ops/flat_map/flat_map.h"
@@ -56,7 +57,7 @@ class RecordFile final : public SequencerOp {
 
   std::string_view op() const override { return format_->op; }
   std::string describe() const override {
-    return absl::StrCat(format_->op, "('", path_, "')");
+    return absl::StrCat(format_->op, "(", quoted_name(path_), ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec>) const override {
     return spec_;
@@ -264,7 +265,7 @@ class RecordFile final : public SequencerOp {
   ErrorRef error(const Reading& state, const Status& status,
                  std::int64_t record) const {
     auto error = std::make_shared<ElementError>();
-    error->status = annotate(status, absl::StrCat("'", path_, "': "));
+    error->status = annotate(status, quoted_name(path_) + ": ");
     error->stage = state.stage->to_string();
     error->element = Origin{state.path, record}.to_string();
     return error;

@@ -12,6 +12,7 @@
 #include "penstock/ops/tfrecord/tfrecord.h"
 
 #include "penstock/formats/tfrecord.h"
+#include "penstock/io/http.h"
 #include "penstock/ops/files/indexed_records.h"
 #include "penstock/ops/files/record_file.h"
 
@@ -142,7 +143,7 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
   }
   const std::string describe =
       absl::StrCat("tfrecord(", files.size() == 1
-                                    ? absl::StrCat("'", files[0], "'")
+                                    ? quoted_name(files[0])
                                     : absl::StrCat(files.size(), " files"),
                    "), by index");
   return make_indexed_records(
