@@ -571,6 +571,7 @@ def stage_facts(
             read_bytes=get("read_bytes"),
             inflate_s=get("inflate_ns", 1e-9),
             decoded_pixels=get("decoded_pixels"),
+            decodes=now.get("decoded_pixels", 0) > 0,
             resized_pixels=get("resized_pixels"),
             max_parallelism=int(now.get("max_parallelism", 0)),
             width=int(now.get("width", 0)),

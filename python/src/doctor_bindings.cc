@@ -83,6 +83,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(read_bytes);
   PENSTOCK_GET(inflate_s);
   PENSTOCK_GET(decoded_pixels);
+  PENSTOCK_GET(decodes);
   PENSTOCK_GET(resized_pixels);
   PENSTOCK_GET(max_parallelism);
   PENSTOCK_GET(width);

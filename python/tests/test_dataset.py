@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import pickle
 import threading
 
@@ -308,7 +309,8 @@ def outer(x):
 def test_helpers_and_constants_count_in_a_fingerprint(
     run_program, tmp_path, monkeypatch, old, new, changes
 ):
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     prints = []
     for was, is_now in ((old, old), (old, new)):

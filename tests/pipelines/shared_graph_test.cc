@@ -25,6 +25,20 @@ TEST(SharedGraph, IsNotVisitedOncePerPath) {
   EXPECT_EQ((*restored.next())[0].value<std::int64_t>(), 1);
 }
 
+TEST(SharedGraph, IsVisitedOnceByAnErrorPolicy) {
+  const Dataset odd = Dataset::range(4).map(
+      [](std::int64_t x) -> StatusOr<std::int64_t> {
+        if (x % 2 == 0) return absl::DataLossError("even");
+        return x;
+      });
+  Iterator it = doubled(odd, 40)
+                    .with_options({.on_error = ErrorPolicy::skip()})
+                    .iterator();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ((*it.next())[0].value<std::int64_t>(), i % 2 == 0 ? 1 : 3);
+  }
+}
+
 TEST(SharedGraph, ExplainsAnInputThatIsUsedTwiceOnce) {
   const Dataset squares = Dataset::range(3).map([](std::int64_t x) {
     return x * x;

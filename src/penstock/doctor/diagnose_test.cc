@@ -184,9 +184,9 @@ TEST(Doctor, BytesThatGrowBeforeTheyAreHandedOverAreInflatedEarly) {
     };
     const bool handed = op != std::string("prefetch");
     EXPECT_EQ(inflated(), handed ? 1 : -1) << op;
-    f.stages[1].decoded_pixels = 1;  // which nobody else can do
+    f.stages[1].decodes = true;  // which nobody else can do
     EXPECT_EQ(inflated(), -1) << op;
-    f.stages[1].decoded_pixels = 0;
+    f.stages[1].decodes = false;
     f.stages[1].spec_bytes = 2000;
     EXPECT_EQ(inflated(), -1) << op;
   }

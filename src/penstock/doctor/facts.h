@@ -82,6 +82,7 @@ struct StageFacts {
   double read_bytes = 0;
   double inflate_s = 0;
   double decoded_pixels = 0;
+  bool decodes = false;  // pictures, ever
   double resized_pixels = 0;
   int max_parallelism = 0;
   int width = 0;  // calls allowed at once; 0: no cap

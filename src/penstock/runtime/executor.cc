@@ -306,8 +306,18 @@ class Executor final : public Scheduler {
       --starting_;
       workers_.push_back(&self);
     }
+    std::int64_t idle_since = 0;
     while (!stopping_.load(std::memory_order_relaxed)) {
-      if (work_once(self)) continue;
+      if (work_once(self)) {
+        idle_since = 0;
+        continue;
+      }
+      if (!base) {
+        // Of many spare threads each is woken now and then, for nothing.
+        const std::int64_t now = clock().now();
+        if (idle_since == 0) idle_since = now;
+        if (now - idle_since > kSpareIdleNs) break;
+      }
       // Only looks: whoever works is no waiter that a notify could wake.
       const auto ticket = idle_.prepare();
       if (sees_work()) {

@@ -151,7 +151,8 @@ class SegmentPipe final : public Pipe {
   std::int64_t tuned_calls = 0;
   double tuned_rate = 0;
   int tuned_direction = 1;
-  void grow_width(int blocked_calls);
+  /// Both of all segments that call the stage which blocks.
+  void grow_width(int blocked_calls, int all_width);
   void start_width(int calls);
   void tune(std::int64_t now);
 

@@ -315,8 +315,12 @@ std::vector<std::string> Run::running_stages() {
 }
 
 void Run::mark_blocking(Stage* stage, int blocked_calls) {
+  int width = 0;  // of all that call it: datasets inside others are many
   for_segments_of(stage, [&](SegmentPipe& segment) {
-    segment.grow_width(blocked_calls);
+    if (segment.blocking) width += segment.width;
+  });
+  for_segments_of(stage, [&](SegmentPipe& segment) {
+    segment.grow_width(blocked_calls, width);
   });
 }
 

@@ -11,7 +11,7 @@ constexpr int kMaxWidth = 64;
 
 }  // namespace
 
-void SegmentPipe::grow_width(int blocked_calls) {
+void SegmentPipe::grow_width(int blocked_calls, int all_width) {
   const int limit = cap > 0 ? cap : kMaxWidth;
   if (!blocking) {
     blocking = true;
@@ -20,7 +20,8 @@ void SegmentPipe::grow_width(int blocked_calls) {
              "a call waited for more than 5 ms with under 20 % CPU");
   }
   // All calls wait, none has come back since: double.
-  if (run_.config().autotune && blocked_calls >= width && width < limit) {
+  if (run_.config().autotune && blocked_calls >= std::max(all_width, width) &&
+      all_width < kMaxWidth && width < limit) {
     width = std::min(limit, width * 2);
     tuned_calls = completed_calls;
     run_.log(label(), absl::StrCat("width ", width),

@@ -61,9 +61,6 @@ Finding handed_over(const StageFacts& taker, const StageFacts& stage, int at,
   f.cause = absl::StrFormat(
       "elements grow %.1f times here, before they are handed over to %s",
       bytes / in, device ? "the device" : "worker processes");
-  f.evidence.push_back(
-      {absl::StrCat("elements handed over by ", taker.label), taker.elements,
-       "elements"});
   f.fix = device ? absl::StrCat("convert on the device what ", stage.label,
                                 " converts: fewer bytes are copied and kept")
                  : absl::StrCat("move ", stage.label, " behind ", taker.label,
@@ -89,7 +86,7 @@ void early_inflate(const Model& model, Findings& out) {
       if (stage.op != "map" && !passes(stage) && !batches) break;
       if (stage.op == "map" && stage.moved_behind == s.label) break;
       // No device decodes pictures.
-      if (hands_over(s) && stage.decoded_pixels > 0) break;
+      if (hands_over(s) && stage.decodes) break;
       const int before = stage.inputs.front();
       const double in = stage_of(model, before).bytes_per_element();
       const double bytes = stage.bytes_per_element();

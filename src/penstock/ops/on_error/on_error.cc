@@ -8,6 +8,7 @@
 #include "penstock/ops/on_error/on_error.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/ops/function_stage.h"
@@ -139,6 +140,16 @@ class Rewriter {
   StatusOr<NodeRef> visit(const NodeRef& node,
                           std::vector<std::string>* later) {
     if (node->op->op() == kName) return visit(node->inputs.front(), later);
+    if (later != nullptr) return rewrite(node, later);
+    NodeRef& known = rewritten_[node.get()];
+    if (!known) {
+      PS_ASSIGN_OR_RETURN(known, rewrite(node, nullptr));
+    }
+    return known;
+  }
+
+  StatusOr<NodeRef> rewrite(const NodeRef& node,
+                            std::vector<std::string>* later) {
     const IndexedOp* indexed = node->op->indexed();
     std::vector<std::string> below;
     std::vector<std::string>* inner = later;
@@ -193,6 +204,9 @@ class Rewriter {
   }
 
   const ErrorPolicy& policy_;
+  // A dataset may be used twice, and what it is made of twice again. References
+  // to its values stay good as it grows.
+  std::unordered_map<const Node*, NodeRef> rewritten_;
 };
 
 }  // namespace
