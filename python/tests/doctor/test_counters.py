@@ -218,6 +218,14 @@ def test_pictures():
     assert sum(row["resized_pixels"] for row in rows) == 8 * 30 * 40
 
 
+@truth("decodes")
+def test_who_decodes_pictures():
+    data = ps.image.encode_jpeg(np.zeros((120, 160, 3), np.uint8))
+    ds = ps.Dataset.from_list([data] * 8).map(ps.image.decode_jpeg).repeat()
+    stages = facts_of(ds)["stages"]
+    assert [s["decodes"] for s in stages] == [False, True, False]
+
+
 @truth("bytes")
 def test_bytes_of_elements():
     s = facts_of(R(N).map(lambda x: ps.cast(np.zeros(1000, np.uint8), ps.uint8) + 0))
