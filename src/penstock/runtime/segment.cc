@@ -230,9 +230,11 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       if (work.dry_run) return true;
       work.pipe = this;
       work.kind = kind;
-      work.reservation =
-          Charge(&run_.account(),
-                 static_cast<std::int64_t>(static_cast<double>(rows) * per_row));
+      // One element that a spec says is larger will be refused when it is made.
+      const double most = static_cast<double>(run_.config().memory_budget);
+      work.reservation = Charge(
+          &run_.account(), static_cast<std::int64_t>(std::min(
+                               static_cast<double>(rows) * per_row, most)));
       if (resume) {
         claim_given_back(rows, work);
       } else if (!claim_input(rows, work)) {
