@@ -307,8 +307,11 @@ Need Model::native_need(std::size_t stage) const {
     // Only files make native code wait; else it was kept from its core.
     const double io = for_output(stage, s.read_s + s.open_s);
     need.wait = std::clamp(io, 0.0, std::max(0.0, lane - cpu));
+    // CPU time is an estimate from some of the blocks; where others hardly take
+    // cores, the time in the stage says more.
+    constexpr double kQuiet = 0.85;
     need.compute = cpu;
-    if (facts_.run_delay_s < 0) {
+    if (facts_.run_delay_s < 0 || stretch_ > kQuiet) {
       need.compute = std::max(cpu, (lane - need.wait) * stretch_);
     }
   } else if (s.cpu_s > 0.4 * s.busy_s * stretch_) {
