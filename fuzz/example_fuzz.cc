@@ -12,8 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   using namespace penstock;
   static const auto* const parser = new std::shared_ptr<const ExampleParser>(
       ExampleParser::make(
-          {fixed_len_feature("f", DType::kFloat32, {3},
-                             Tensor::scalar(0.0f)),
+          {fixed_len_feature("f", DType::kFloat32, {3}, Tensor::scalar(0.0f)),
            var_len_feature("i", DType::kInt64),
            fixed_len_feature("s", DType::kString, {3}, Tensor::string("")),
            fixed_len_sequence_feature("e", DType::kFloat32, {2})})
@@ -21,9 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   using Cut = Feature::Partition;
   static const auto* const ragged = new std::shared_ptr<const ExampleParser>(
       ExampleParser::make(
-          {ragged_feature("a", DType::kInt64, "i",
-                          {{Cut::Kind::kRowLengths, "n"},
-                           {Cut::Kind::kRowSplits, "s"}}),
+          {ragged_feature(
+               "a", DType::kInt64, "i",
+               {{Cut::Kind::kRowLengths, "n"}, {Cut::Kind::kRowSplits, "s"}}),
            ragged_feature("b", DType::kInt64, "i",
                           {{Cut::Kind::kValueRowIds, "d"},
                            {Cut::Kind::kUniformRowLength, "", 2}}),
@@ -77,8 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
         const Element row = (*ragged)->row(columns, i);
         if (!(*ragged)->spec().check(row).ok()) __builtin_trap();
         for (const RaggedComponent& c : ragged_components(row.structure())) {
-          if (!check_ragged({row.leaves().data() + c.first_leaf,
-                             c.num_leaves()})
+          if (!check_ragged(
+                   {row.leaves().data() + c.first_leaf, c.num_leaves()})
                    .ok()) {
             __builtin_trap();
           }

@@ -40,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       graph.model.size() * static_cast<std::size_t>(percent) / 100;
   (void)take_some(it, static_cast<std::int64_t>(at));
   penstock::Iterator again = other.iterator(it.state_dict());
-  require(difference(take_some(again, limit),
-                     std::span(graph.model).subspan(at)),
-          graph);
+  require(
+      difference(take_some(again, limit), std::span(graph.model).subspan(at)),
+      graph);
   return 0;
 }

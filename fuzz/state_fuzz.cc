@@ -20,14 +20,22 @@ Dataset graph(unsigned which) {
   const Dataset range = Dataset::range(100);
   const auto even = [](std::int64_t x) { return x % 2 == 0; };
   switch (which % 8) {
-    case 0: return range;
-    case 1: return range.filter(even).batch(3);
-    case 2: return range.shuffle(8, 1);
-    case 3: return range.filter(even).shuffle(8, 1).take(30);
-    case 4: return range.filter(even).repeat(3).skip(5);
-    case 5: return range.batch(4).repeat().shuffle(3, 1);
-    case 6: return range.shuffle(penstock::kGlobal, 1).take(50).ignore_errors();
-    default: return range.filter(even).filter(even).repeat(2).batch(5);
+    case 0:
+      return range;
+    case 1:
+      return range.filter(even).batch(3);
+    case 2:
+      return range.shuffle(8, 1);
+    case 3:
+      return range.filter(even).shuffle(8, 1).take(30);
+    case 4:
+      return range.filter(even).repeat(3).skip(5);
+    case 5:
+      return range.batch(4).repeat().shuffle(3, 1);
+    case 6:
+      return range.shuffle(penstock::kGlobal, 1).take(50).ignore_errors();
+    default:
+      return range.filter(even).filter(even).repeat(2).batch(5);
   }
 }
 

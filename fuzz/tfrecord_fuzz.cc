@@ -37,7 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1,
                                size - 1);
   switch (data[0] % 5) {
-    case 0: split(bytes); break;
+    case 0:
+      split(bytes);
+      break;
     case 1: {
       const tfrecord::Index::Subject subject{1000, 7};
       const auto index = tfrecord::Index::decode(bytes, subject);

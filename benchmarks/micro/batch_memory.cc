@@ -59,8 +59,8 @@ void copy_images(const std::vector<std::byte*>& batches, std::int64_t rounds,
     for (;;) {
       const std::int64_t i = next.fetch_add(1);
       if (i >= rounds * kBatch) return;
-      std::byte* batch = batches[static_cast<std::size_t>(i / kBatch) %
-                                 batches.size()];
+      std::byte* batch =
+          batches[static_cast<std::size_t>(i / kBatch) % batches.size()];
       std::memcpy(batch + static_cast<std::size_t>(i % kBatch) * kImageBytes,
                   image(), kImageBytes);
     }
@@ -120,7 +120,8 @@ PENSTOCK_BENCH(17, batch_kept) {
   const auto bare = [&](int threads) {
     std::vector<std::byte*> all;
     const double t = time_of([&] {
-      for (std::int64_t i = 0; i < batches; ++i) all.push_back(huge(kBatchBytes));
+      for (std::int64_t i = 0; i < batches; ++i)
+        all.push_back(huge(kBatchBytes));
       copy_images(all, batches, threads);
     });
     for (std::byte* b : all) munmap(b, kBatchBytes);

@@ -58,8 +58,8 @@ bool write_json(const std::vector<Row>& rows, const std::string& path) {
     const Row& r = rows[i];
     char value[32];
     std::snprintf(value, sizeof(value), "%.6g", r.value);
-    file << "  {\"row\": " << quoted(r.name) << ", \"value\": "
-         << (std::isfinite(r.value) ? value : "null")
+    file << "  {\"row\": " << quoted(r.name)
+         << ", \"value\": " << (std::isfinite(r.value) ? value : "null")
          << ", \"unit\": " << quoted(r.unit)
          << ", \"must\": " << (r.must.empty() ? "null" : quoted(r.must))
          << ", \"ok\": " << (r.ok ? "true" : "false") << "}"
@@ -163,8 +163,8 @@ std::int64_t cpu_ns() {
 }
 
 void spin(std::int64_t ns) {
-  keep(steps(static_cast<std::int64_t>(static_cast<double>(ns) *
-                                       steps_per_ns())));
+  keep(steps(
+      static_cast<std::int64_t>(static_cast<double>(ns) * steps_per_ns())));
 }
 
 std::int64_t rss_bytes() { return status_field("VmRSS:"); }

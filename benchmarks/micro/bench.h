@@ -30,8 +30,8 @@ class Table {
   bool quick() const { return quick_; }
   void at_most(const std::string& name, double value, const std::string& unit,
                double limit);
-  void at_least(const std::string& name, double value,
-                const std::string& unit, double limit);
+  void at_least(const std::string& name, double value, const std::string& unit,
+                double limit);
   /// Not a promise: what a row above or below is compared with.
   void reference(const std::string& name, double value,
                  const std::string& unit);
@@ -119,15 +119,15 @@ bool add_probe(Probe probe);
 
 /// PENSTOCK_BENCH(3, chain) { table.at_most(...); }: a group of rows; the
 /// number is its place in the table.
-#define PENSTOCK_BENCH(order, name)                                       \
-  static void bench_##name(::penstock::bench::Table&);                    \
-  [[maybe_unused]] static const bool bench_##name##_added =               \
-      ::penstock::bench::add_group({order, #name, bench_##name});         \
+#define PENSTOCK_BENCH(order, name)                               \
+  static void bench_##name(::penstock::bench::Table&);            \
+  [[maybe_unused]] static const bool bench_##name##_added =       \
+      ::penstock::bench::add_group({order, #name, bench_##name}); \
   static void bench_##name([[maybe_unused]] ::penstock::bench::Table& table)
 
 /// PENSTOCK_PROBE(name) { ...; return value; }: see run_probe().
-#define PENSTOCK_PROBE(name)                                              \
-  static double probe_##name();                                           \
-  [[maybe_unused]] static const bool probe_##name##_added =               \
-      ::penstock::bench::add_probe({#name, probe_##name});                \
+#define PENSTOCK_PROBE(name)                                \
+  static double probe_##name();                             \
+  [[maybe_unused]] static const bool probe_##name##_added = \
+      ::penstock::bench::add_probe({#name, probe_##name});  \
   static double probe_##name()

@@ -73,8 +73,8 @@ PENSTOCK_BENCH(2, single_elements) {
                              [&] { return time_of([&] { drain(ds); }); },
                              [&] { return cpu_of([&] { drain(ds); }); }});
   const auto per = static_cast<double>(n);
-  table.at_most("range -> map(x+1), one element per next()",
-                t[1].best() / per, "ns", 40);
+  table.at_most("range -> map(x+1), one element per next()", t[1].best() / per,
+                "ns", 40);
   table.reference("  CPU time of all threads", t[2].best() / per, "ns");
 }
 
@@ -82,7 +82,8 @@ PENSTOCK_BENCH(3, map_chain) {
   // CPU time adds up; of the wall time the first maps take none, as they run
   // beside the hand-over to the consumer.
   const std::int64_t n = table.quick() ? 1 << 18 : 1 << 22;
-  const std::vector<double> lengths = {1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50};
+  const std::vector<double> lengths = {1,  5,  10, 15, 20, 25,
+                                       30, 35, 40, 45, 50};
   std::vector<std::function<double()>> runs;
   for (double maps : lengths) {
     const Dataset ds = plus_one(n, static_cast<int>(maps)).batch(kBatch);
@@ -103,11 +104,10 @@ PENSTOCK_BENCH(3, map_chain) {
   };
   table.at_most("one further map(x+1), CPU per element", slope(lengths, cost),
                 "ns", 2);
-  table.at_most(
-      "  slope of maps 25..50 over slope of maps 1..25",
-      slope(half(lengths, true), half(cost, true)) /
-          slope(half(lengths, false), half(cost, false)),
-      "x", 1.25);
+  table.at_most("  slope of maps 25..50 over slope of maps 1..25",
+                slope(half(lengths, true), half(cost, true)) /
+                    slope(half(lengths, false), half(cost, false)),
+                "x", 1.25);
 }
 
 PENSTOCK_BENCH(13, length) {

@@ -16,8 +16,8 @@ namespace penstock::bench {
 namespace {
 
 std::uint32_t masked(const unsigned char* p, std::size_t n) {
-  const std::uint32_t crc = ~crc32_iscsi(const_cast<unsigned char*>(p),
-                                         static_cast<int>(n), ~0u);
+  const std::uint32_t crc =
+      ~crc32_iscsi(const_cast<unsigned char*>(p), static_cast<int>(n), ~0u);
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
@@ -28,8 +28,7 @@ void bare_loop(const std::string& path) {
   std::size_t have = 0;
   std::size_t bad = 0;
   for (;;) {
-    const ssize_t got =
-        ::read(fd, buffer.data() + have, buffer.size() - have);
+    const ssize_t got = ::read(fd, buffer.data() + have, buffer.size() - have);
     if (got <= 0) break;
     have += static_cast<std::size_t>(got);
     std::size_t at = 0;
@@ -57,9 +56,8 @@ void drain(const Dataset& ds) {
 }
 
 struct Directory {
-  const std::string path =
-      std::filesystem::temp_directory_path() /
-      ("penstock-bench-" + std::to_string(::getpid()));
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("penstock-bench-" + std::to_string(::getpid()));
   Directory() { std::filesystem::create_directories(path); }
   ~Directory() { std::filesystem::remove_all(path); }
 };
@@ -83,11 +81,11 @@ PENSTOCK_BENCH(20, tfrecord) {
     Dataset ds = Dataset::tfrecord(path);
     if (size < 10'000) ds = ds.batch(1024);
     const Dataset one = ds.with_options({.cpu_budget = 1});
-    const auto t = interleave(
-        table.quick() ? 3 : 9,
-        {[&] { return time_of([&] { bare_loop(path); }); },
-         [&] { return time_of([&] { drain(one); }); },
-         [&] { return time_of([&] { drain(ds); }); }});
+    const auto t =
+        interleave(table.quick() ? 3 : 9,
+                   {[&] { return time_of([&] { bare_loop(path); }); },
+                    [&] { return time_of([&] { drain(one); }); },
+                    [&] { return time_of([&] { drain(ds); }); }});
     const std::string name = absl::StrCat("tfrecord of ", size, " B");
     table.reference(name + ", bare loop", bytes / t[0].best(), "GB/s");
     table.reference(name + ", one core", bytes / t[1].best(), "GB/s");
@@ -108,8 +106,8 @@ PENSTOCK_BENCH(21, example) {
     writer.write(
         serialize_example(
             Element::dict(
-                {{"x", Tensor::from(std::vector<float>(
-                           64, static_cast<float>(i)))},
+                {{"x",
+                  Tensor::from(std::vector<float>(64, static_cast<float>(i)))},
                  {"ids", Tensor::from(std::vector<std::int64_t>(
                              static_cast<std::size_t>(i % 20), i))},
                  {"label", Tensor::scalar(i % 10)},
@@ -156,24 +154,23 @@ PENSTOCK_BENCH(22, text) {
     }
   }
   const Dataset rows = Dataset::csv(csv).batch(1024);
-  const Dataset objects =
-      Dataset::jsonl(json, {{"a", DType::kInt64},
-                            {"b", DType::kFloat32},
-                            {"c", DType::kString}})
-          .batch(1024);
+  const Dataset objects = Dataset::jsonl(json, {{"a", DType::kInt64},
+                                                {"b", DType::kFloat32},
+                                                {"c", DType::kString}})
+                              .batch(1024);
   const auto t = interleave(table.quick() ? 3 : 7,
                             {[&] { return time_of([&] { drain(rows); }); },
                              [&] { return time_of([&] { drain(objects); }); }});
   table.reference("csv of 4 columns, per row",
                   t[0].best() / static_cast<double>(n), "ns");
-  table.reference("csv of 4 columns",
-                  static_cast<double>(std::filesystem::file_size(csv)) /
-                      t[0].best(),
-                  "GB/s");
-  table.at_least("json lines",
-                 static_cast<double>(std::filesystem::file_size(json)) /
-                     t[1].best(),
-                 "GB/s", 1.0);
+  table.reference(
+      "csv of 4 columns",
+      static_cast<double>(std::filesystem::file_size(csv)) / t[0].best(),
+      "GB/s");
+  table.at_least(
+      "json lines",
+      static_cast<double>(std::filesystem::file_size(json)) / t[1].best(),
+      "GB/s", 1.0);
 }
 
 PENSTOCK_BENCH(23, gzip) {

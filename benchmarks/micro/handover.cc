@@ -73,8 +73,8 @@ double next_wake(int rounds) {
   Samples wakes;
   Iterator it = ds.iterator();
   while (auto element = it.next()) {
-    wakes.add(static_cast<double>(now_ns() -
-                                  (*element)[0].value<std::int64_t>()));
+    wakes.add(
+        static_cast<double>(now_ns() - (*element)[0].value<std::int64_t>()));
   }
   return wakes.quantile(0.1);  // others on the machine only add
 }
@@ -110,9 +110,9 @@ PENSTOCK_BENCH(4, handover) {
 
 PENSTOCK_BENCH(5, wake) {
   const int rounds = table.quick() ? 50 : 300;
-  const auto t = interleave(table.quick() ? 3 : 9,
-                            {[&] { return futex_wake(rounds); },
-                             [&] { return next_wake(rounds); }});
+  const auto t = interleave(
+      table.quick() ? 3 : 9,
+      {[&] { return futex_wake(rounds); }, [&] { return next_wake(rounds); }});
   table.at_most("hand-over to a sleeping next(), over a futex wake",
                 median_ratio(t[1], t[0]), "x", 1.3);
   table.reference("  the machine's futex wake", t[0].median() / 1e3, "us");
@@ -120,9 +120,8 @@ PENSTOCK_BENCH(5, wake) {
 }
 
 PENSTOCK_BENCH(6, first_element) {
-  const Dataset ds = Dataset::range(1'000)
-                         .map([](std::int64_t x) { return x + 1; })
-                         .batch(10);
+  const Dataset ds =
+      Dataset::range(1'000).map([](std::int64_t x) { return x + 1; }).batch(10);
   keep(first_element(ds));  // the executor's threads start once
   Samples t;
   for (int i = 0; i < (table.quick() ? 50 : 500); ++i) {

@@ -33,13 +33,12 @@ void bare_threads(std::int64_t calls, int threads, std::int64_t ns) {
 PENSTOCK_BENCH(7, cpu_bound) {
   constexpr std::int64_t kCallNs = 100'000;
   const std::int64_t calls = table.quick() ? 400 : 4'000;
-  const Dataset ds =
-      Dataset::range(calls)
-          .map([](std::int64_t x) {
-            spin(kCallNs);
-            return x;
-          })
-          .with_options({.cpu_budget = 2});
+  const Dataset ds = Dataset::range(calls)
+                         .map([](std::int64_t x) {
+                           spin(kCallNs);
+                           return x;
+                         })
+                         .with_options({.cpu_budget = 2});
   const auto t = interleave(
       table.quick() ? 3 : 11,
       {[&] { return time_of([&] { bare_threads(calls, 2, kCallNs); }); },

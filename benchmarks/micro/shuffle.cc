@@ -59,8 +59,8 @@ double deviate(const std::vector<std::int64_t>& counts, double expected) {
 double orders_deviate(std::int64_t n, int seeds) {
   std::map<std::vector<std::int64_t>, std::int64_t> seen;
   for (int seed = 0; seed < seeds; ++seed) {
-    const Dataset ds = Dataset::range(n).shuffle(
-        kGlobal, static_cast<std::uint64_t>(seed));
+    const Dataset ds =
+        Dataset::range(n).shuffle(kGlobal, static_cast<std::uint64_t>(seed));
     std::vector<std::int64_t> order;
     for (std::int64_t i = 0; i < n; ++i) {
       order.push_back(ds.at(i)[0].value<std::int64_t>());
@@ -81,8 +81,7 @@ std::pair<double, double> places_deviate(std::int64_t n, std::int64_t take) {
   constexpr std::int64_t kBins = 64;
   std::vector<std::int64_t> cells(kBins * kBins);
   std::vector<std::int64_t> steps(kBins);
-  Iterator it =
-      Dataset::range(n).shuffle(kGlobal, 11).batch(1024).iterator();
+  Iterator it = Dataset::range(n).shuffle(kGlobal, 11).batch(1024).iterator();
   std::int64_t place = 0;
   std::int64_t last = 0;
   while (place < take) {
@@ -131,17 +130,18 @@ PENSTOCK_BENCH(11, global_shuffle) {
   const std::int64_t n = 1'000'000'000;
   const std::int64_t prefix = table.quick() ? 1'000'000 : 10'000'000;
   const auto t = interleave(table.quick() ? 1 : 7, {[&] {
-    return time_of([&] {
-      Iterator it = global(n).iterator();
-      for (std::int64_t i = 0; i < prefix; i += 1024) keep(*it.next());
-    });
-  }});
+                              return time_of([&] {
+                                Iterator it = global(n).iterator();
+                                for (std::int64_t i = 0; i < prefix; i += 1024)
+                                  keep(*it.next());
+                              });
+                            }});
   table.at_most("global shuffle of 10^9, per element of a prefix of 10^7",
                 t[0].best() / static_cast<double>(prefix), "ns", 15);
   // How far threads run ahead varies by a few blocks.
-  const auto memory = interleave(
-      table.quick() ? 1 : 9, {[] { return run_probe("global_million"); },
-                              [] { return run_probe("global_billion"); }});
+  const auto memory = interleave(table.quick() ? 1 : 9,
+                                 {[] { return run_probe("global_million"); },
+                                  [] { return run_probe("global_billion"); }});
   table.at_most("  memory for 10^9 more than for 10^6 elements",
                 (memory[1].median() - memory[0].median()) / 1024, "KiB", 1024);
   double worst = 0;
@@ -149,15 +149,15 @@ PENSTOCK_BENCH(11, global_shuffle) {
     worst = std::max(worst, std::abs(orders_deviate(
                                 length, table.quick() ? 1'200 : 24'000)));
   }
-  table.at_most("  all orders of 2..5 elements alike, worst chi-square",
-                worst, "sigma", 4);
+  table.at_most("  all orders of 2..5 elements alike, worst chi-square", worst,
+                "sigma", 4);
   worst = 0;
   for (std::int64_t length : {1'000'000, 1'000'003, 1'000'000'000}) {
     const auto [places, steps] = places_deviate(length, 1'000'000);
     worst = std::max({worst, std::abs(places), std::abs(steps)});
   }
-  table.at_most("  places and steps at 10^6 and 10^9, worst chi-square",
-                worst, "sigma", 4);
+  table.at_most("  places and steps at 10^6 and 10^9, worst chi-square", worst,
+                "sigma", 4);
 }
 
 }  // namespace penstock::bench

@@ -45,8 +45,8 @@ PENSTOCK_BENCH(14, state) {
     for (int i = 0; i < (table.quick() ? 5 : 101); ++i) {
       t.add(time_of([&] { keep(*ds.iterator(state).next()); }));
     }
-    table.at_most("  restored -> first element, median", t.median() / 1e6,
-                  "ms", 10);
+    table.at_most("  restored -> first element, median", t.median() / 1e6, "ms",
+                  10);
   }
   const std::int64_t window = table.quick() ? 10'000 : 100'000;
   double largest = 0;
@@ -65,14 +65,14 @@ PENSTOCK_BENCH(14, state) {
     reads->lowest = std::numeric_limits<std::int64_t>::max();
     keep(*ds.iterator(state).next());
     // The window stood at [.., taken + window) of the input.
-    most = std::max(most, static_cast<double>(taken + window -
-                                              reads->lowest.load()) /
-                              static_cast<double>(window));
+    most = std::max(most,
+                    static_cast<double>(taken + window - reads->lowest.load()) /
+                        static_cast<double>(window));
   }
   table.at_most("state of a windowed chain, per window entry",
                 largest / static_cast<double>(window), "B", 16);
-  table.at_most("  windows of input read again after a restore, at most",
-                most, "windows", 5);
+  table.at_most("  windows of input read again after a restore, at most", most,
+                "windows", 5);
 }
 
 }  // namespace penstock::bench

@@ -36,7 +36,8 @@ ps::StatusOr<std::string> read_file(const fs::path& path) {
 int main() {
   const fs::path folder =
       fs::temp_directory_path() /
-      ("penstock-files-" + std::to_string(
+      ("penstock-files-" +
+       std::to_string(
            std::chrono::steady_clock::now().time_since_epoch().count()));
   fs::create_directories(folder);
   for (std::int64_t i = 0; i < kFiles; ++i) {
@@ -46,7 +47,8 @@ int main() {
 
   const auto ds =
       ps::Dataset::range(kFiles)
-          .map([folder](std::int64_t i) { return read_file(path_of(folder, i)); },
+          .map([folder](
+                   std::int64_t i) { return read_file(path_of(folder, i)); },
                {.on_error = ps::ErrorPolicy::skip(/*limit=*/5), .name = "read"})
           .map([](std::string_view text) {
             return static_cast<std::int64_t>(text.size());
@@ -63,15 +65,16 @@ int main() {
       bytes += size;
     }
   }
-  const double seconds = std::chrono::duration<double>(
-                             std::chrono::steady_clock::now() - start)
-                             .count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   fs::remove_all(folder);
 
   std::printf("%s\n", it.stats().to_string().c_str());
-  std::printf("%lld files, %lld bytes in %.2f s; one after the other they "
-              "would take %.2f s\n",
-              static_cast<long long>(files), static_cast<long long>(bytes),
-              seconds, static_cast<double>(kFiles) * 0.010);
+  std::printf(
+      "%lld files, %lld bytes in %.2f s; one after the other they "
+      "would take %.2f s\n",
+      static_cast<long long>(files), static_cast<long long>(bytes), seconds,
+      static_cast<double>(kFiles) * 0.010);
   return files == kFiles - 1 ? 0 : 1;
 }

@@ -41,9 +41,9 @@ Result consume(ps::Iterator& it) {
     for (const double v : (*batch)[0].as<double>()) result.sum += v;
     result.elements += (*batch)[0].num_elements();
   }
-  result.seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   return result;
 }
 
@@ -67,7 +67,6 @@ int main() {
               static_cast<double>(result.elements) / result.seconds,
               serial.seconds / result.seconds, stats.cpu_budget);
   const bool same = serial.sum == result.sum;
-  std::printf("the same elements in the same order: %s\n",
-              same ? "yes" : "NO");
+  std::printf("the same elements in the same order: %s\n", same ? "yes" : "NO");
   return same ? 0 : 1;
 }

@@ -32,9 +32,9 @@ class Recordings final : public ps::RandomAccessSource {
   }
   ps::Spec element_spec() const override {
     return ps::Spec::dict(
-        {{"wave", ps::Spec::tensor(ps::DType::kFloat32,
-                                   ps::Shape{static_cast<std::int64_t>(
-                                       kSamples)})},
+        {{"wave",
+          ps::Spec::tensor(ps::DType::kFloat32,
+                           ps::Shape{static_cast<std::int64_t>(kSamples)})},
          {"label", ps::Spec::scalar<std::int64_t>()}});
   }
   std::string identity() const override {

@@ -27,18 +27,18 @@ std::mutex* g_arena_mutex = new std::mutex;
 // Four classes for each power of two, from 4 KiB on.
 int class_of(std::size_t bytes) {
   bytes = std::max(bytes, std::size_t{1} << kMinBits);
-  const int bits = std::bit_width(bytes - 1) - 1;  // 2^bits < bytes <= 2^(bits+1)
+  const int bits =
+      std::bit_width(bytes - 1) - 1;  // 2^bits < bytes <= 2^(bits+1)
   if (bits < kMinBits) return 0;
   const std::size_t quarter = std::size_t{1} << (bits - 2);
-  const auto steps =
-      static_cast<int>((bytes - (std::size_t{1} << bits) + quarter - 1) / quarter);
+  const auto steps = static_cast<int>(
+      (bytes - (std::size_t{1} << bits) + quarter - 1) / quarter);
   return (bits - kMinBits) * 4 + steps;
 }
 std::size_t class_size(int size_class) {
   const int bits = kMinBits + size_class / 4;
-  return (std::size_t{1} << bits) +
-         static_cast<std::size_t>(size_class % 4) *
-             (std::size_t{1} << (bits - 2));
+  return (std::size_t{1} << bits) + static_cast<std::size_t>(size_class % 4) *
+                                        (std::size_t{1} << (bits - 2));
 }
 
 Status system_error(const char* what) {
@@ -107,9 +107,8 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
       free.punched.pop_back();
     } else {
       if (next_ + size > reserved_) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat("worker processes: no ", size,
-                         " bytes of shared memory are left"));
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "worker processes: no ", size, " bytes of shared memory are left"));
       }
       offset = next_;
       if (offset + size > file_size_) {

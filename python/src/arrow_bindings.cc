@@ -1,8 +1,7 @@
 // Dataset.from_arrow: anything with __arrow_c_stream__.
-#include "bindings.h"
-
 #include <nanobind/stl/string.h>
 
+#include "bindings.h"
 #include "penstock/formats/arrow.h"
 #include "penstock/memory/ragged.h"
 

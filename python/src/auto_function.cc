@@ -120,12 +120,12 @@ class AutoFunction final : public Function {
     used_ += core.used;
     if (wall_ < kWindowNs) return false;
     // Two side by side: half of the wall time each, if they take turns.
-    const double use = 2.0 * static_cast<double>(core_) /
-                       static_cast<double>(wall_);
+    const double use =
+        2.0 * static_cast<double>(core_) / static_cast<double>(wall_);
     const std::int64_t call = used_ / std::max<std::int64_t>(1, calls_);
     // On a busy machine a sleeper waits for a core when it wakes.
-    const bool sleeps = static_cast<double>(used_) <
-                        kLeastShare * static_cast<double>(core_);
+    const bool sleeps =
+        static_cast<double>(used_) < kLeastShare * static_cast<double>(core_);
     calls_ = wall_ = core_ = used_ = 0;
     if (use < kLeastUse || use > kMostUse || call < kLeastCallNs || sleeps) {
       agreeing_ = 0;
@@ -150,13 +150,12 @@ class AutoFunction final : public Function {
     }
     in_processes_ = make_process_function(
         std::string(PyBytes_AS_STRING(pickled.get()),
-                    static_cast<std::size_t>(
-                        PyBytes_GET_SIZE(pickled.get()))),
+                    static_cast<std::size_t>(PyBytes_GET_SIZE(pickled.get()))),
         result_, declared_, identity_, counters_, controls_);
-    state_->reason = absl::StrCat(
-        "the GIL limited it: threads side by side got ",
-        static_cast<int>(use_ * 100), "% of one core, a call takes ",
-        call_ns_ / 1000, " us");
+    state_->reason =
+        absl::StrCat("the GIL limited it: threads side by side got ",
+                     static_cast<int>(use_ * 100),
+                     "% of one core, a call takes ", call_ns_ / 1000, " us");
     WorkerPool::instance().warm(workers_);
     state_->mode.store(kStarting, std::memory_order_release);
   }

@@ -6,9 +6,9 @@
 // again by Python, which raises it.
 #include "compiled_function.h"
 
-#include "convert.h"
-
 #include <nanobind/stl/string.h>
+
+#include "convert.h"
 
 namespace penstock::python {
 namespace {
@@ -85,9 +85,9 @@ class CompiledFunction final : public Function {
           const int failed = pointer_(&call, data.data(), dims.data());
           PS_RETURN_IF_ERROR(call.status);
           if (failed != 0) return by_python(in, row, context);
-          return Element(output_.structure(),
-                         Element::Leaves(call.results.begin(),
-                                         call.results.end()));
+          return Element(
+              output_.structure(),
+              Element::Leaves(call.results.begin(), call.results.end()));
         });
   }
 
@@ -193,15 +193,14 @@ void bind_compiled(nb::module_& m) {
                                          kMaxRank, " dimensions"));
           }
         }
-        return FunctionHandle{
-            std::make_shared<CompiledFunction>(
-                reinterpret_cast<CompiledPointer>(address), ref(owner),
-                std::move(in), std::move(out), fallback.ref,
-                std::move(identity)),
-            nullptr, "native"};
+        return FunctionHandle{std::make_shared<CompiledFunction>(
+                                  reinterpret_cast<CompiledPointer>(address),
+                                  ref(owner), std::move(in), std::move(out),
+                                  fallback.ref, std::move(identity)),
+                              nullptr, "native"};
       },
-      nb::arg("address"), nb::arg("owner"), nb::arg("input"),
-      nb::arg("output"), nb::arg("fallback"), nb::arg("identity"));
+      nb::arg("address"), nb::arg("owner"), nb::arg("input"), nb::arg("output"),
+      nb::arg("fallback"), nb::arg("identity"));
 }
 
 }  // namespace penstock::python

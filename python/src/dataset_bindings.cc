@@ -1,17 +1,17 @@
 // The C++ Dataset as _penstock.Dataset. Signatures here serve only the Python
 // class in python/penstock/_dataset.py, which checks and explains arguments.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+
 #include "bindings.h"
 #include "convert.h"
 #include "penstock/base/clock.h"
 #include "penstock/build_dataset.h"
 #include "penstock/ops/prefetch/prefetch.h"
-
-#include <map>
-
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 namespace {
@@ -66,7 +66,8 @@ ErrorPolicy policy(nb::handle value) {
     return ErrorPolicy::skip(nb::cast<OptI64>(parts[1]),
                              nb::cast<std::optional<double>>(parts[2]));
   }
-  if (kind == "replace") return ErrorPolicy::replace(element(parts[1], "on_error"));
+  if (kind == "replace")
+    return ErrorPolicy::replace(element(parts[1], "on_error"));
   return ErrorPolicy::raise();
 }
 
@@ -91,7 +92,8 @@ std::vector<PartialShape> shapes(nb::handle list) {
 std::vector<Tensor> paddings(nb::handle list) {
   std::vector<Tensor> out;
   for (nb::handle value : nb::cast<nb::sequence>(list)) {
-    out.push_back(value.is_none() ? Tensor() : element(value, "padding_values")[0]);
+    out.push_back(value.is_none() ? Tensor()
+                                  : element(value, "padding_values")[0]);
   }
   return out;
 }
@@ -116,8 +118,7 @@ const Structure* zip_structure(nb::handle value, std::vector<Dataset>& out) {
   if (nb::isinstance<nb::dict>(value)) {
     std::vector<std::pair<std::string, const Structure*>> items;
     for (auto [key, child] : nb::cast<nb::dict>(value)) {
-      items.emplace_back(nb::cast<std::string>(key),
-                         zip_structure(child, out));
+      items.emplace_back(nb::cast<std::string>(key), zip_structure(child, out));
     }
     return Structure::dict(std::move(items));
   }
@@ -164,14 +165,21 @@ void bind_sources(nb::class_<Dataset>& c) {
   c.def_static("range", [](I64 start, I64 stop, I64 step, Text name) {
     return Dataset::range(start, stop, step, std::move(name));
   });
-  c.def_static("from_tensors", [](nb::object value, Text name) {
-    return Dataset::from_tensors(element(value, "from_tensors", Arrays::kShare),
-                                 std::move(name));
-  }, nb::arg().none(), nb::arg());
-  c.def_static("from_tensor_slices", [](nb::object value, Text name) {
-    return Dataset::from_tensor_slices(
-        element(value, "from_tensor_slices", Arrays::kShare), std::move(name));
-  }, nb::arg().none(), nb::arg());
+  c.def_static(
+      "from_tensors",
+      [](nb::object value, Text name) {
+        return Dataset::from_tensors(
+            element(value, "from_tensors", Arrays::kShare), std::move(name));
+      },
+      nb::arg().none(), nb::arg());
+  c.def_static(
+      "from_tensor_slices",
+      [](nb::object value, Text name) {
+        return Dataset::from_tensor_slices(
+            element(value, "from_tensor_slices", Arrays::kShare),
+            std::move(name));
+      },
+      nb::arg().none(), nb::arg());
   c.def_static("from_list", [](nb::list values, Text name) {
     std::vector<Element> elements;
     elements.reserve(nb::len(values));
@@ -180,26 +188,34 @@ void bind_sources(nb::class_<Dataset>& c) {
     }
     return Dataset::from_list(std::move(elements), std::move(name));
   });
-  c.def_static("from_generator", [](nb::callable fn, nb::object signature,
-                                    Text identity, I64 cardinality,
-                                    Text name) {
-    SourceOptions o{.output_signature = spec(signature),
-                    .cardinality = Cardinality(cardinality),
-                    .name = std::move(name)};
-    return Dataset::generator_dataset(make_python_generator(ref(fn)),
-                                      std::move(identity), std::move(o));
-  }, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-  c.def_static("from_indexable", [](nb::object object, I64 size,
-                                    nb::object signature, Text identity,
-                                    Text name) {
-    SourceOptions o{.output_signature = spec(signature),
-                    .name = std::move(name)};
-    return Dataset::indexable_dataset(size, make_python_getitem(ref(object)),
-                                      std::move(identity), std::move(o));
-  }, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
-  c.def_static("random", [](Seed seed, bool rerandomize, Text name) {
-    return Dataset::random(seed, rerandomize, std::move(name));
-  }, nb::arg().none(), nb::arg(), nb::arg());
+  c.def_static(
+      "from_generator",
+      [](nb::callable fn, nb::object signature, Text identity, I64 cardinality,
+         Text name) {
+        SourceOptions o{.output_signature = spec(signature),
+                        .cardinality = Cardinality(cardinality),
+                        .name = std::move(name)};
+        return Dataset::generator_dataset(make_python_generator(ref(fn)),
+                                          std::move(identity), std::move(o));
+      },
+      nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  c.def_static(
+      "from_indexable",
+      [](nb::object object, I64 size, nb::object signature, Text identity,
+         Text name) {
+        SourceOptions o{.output_signature = spec(signature),
+                        .name = std::move(name)};
+        return Dataset::indexable_dataset(size,
+                                          make_python_getitem(ref(object)),
+                                          std::move(identity), std::move(o));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  c.def_static(
+      "random",
+      [](Seed seed, bool rerandomize, Text name) {
+        return Dataset::random(seed, rerandomize, std::move(name));
+      },
+      nb::arg().none(), nb::arg(), nb::arg());
   c.def_static("counter", [](I64 start, I64 step, Text name) {
     return Dataset::counter(start, step, std::move(name));
   });
@@ -246,63 +262,76 @@ void bind_sources(nb::class_<Dataset>& c) {
                              .name = std::move(name)});
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-  c.def_static("choose_from_datasets", [](nb::object list,
-                                          const Dataset& choice, bool stop,
-                                          Text name) {
-    return Dataset::choose_from_datasets(
-        datasets(list), choice,
-        {.stop_on_empty_dataset = stop, .name = std::move(name)});
-  });
+  c.def_static(
+      "choose_from_datasets",
+      [](nb::object list, const Dataset& choice, bool stop, Text name) {
+        return Dataset::choose_from_datasets(
+            datasets(list), choice,
+            {.stop_on_empty_dataset = stop, .name = std::move(name)});
+      });
 }
 
 void bind_functions_of(nb::class_<Dataset>& c) {
-  c.def("map", [](const Dataset& d, const FunctionHandle& fn, I64 calls,
-                  std::optional<bool> deterministic, nb::object on_error,
-                  Text name) {
-    return d.map_function(fn.ref, map_options(calls, deterministic, on_error,
-                                              std::move(name)));
-  }, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
-  c.def("filter", [](const Dataset& d, const FunctionHandle& fn, I64 calls,
-                     std::optional<bool> deterministic, nb::object on_error,
-                     Text name) {
-    return d.filter_function(fn.ref, map_options(calls, deterministic,
-                                                 on_error, std::move(name)));
-  }, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
+  c.def(
+      "map",
+      [](const Dataset& d, const FunctionHandle& fn, I64 calls,
+         std::optional<bool> deterministic, nb::object on_error, Text name) {
+        return d.map_function(fn.ref, map_options(calls, deterministic,
+                                                  on_error, std::move(name)));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
+  c.def(
+      "filter",
+      [](const Dataset& d, const FunctionHandle& fn, I64 calls,
+         std::optional<bool> deterministic, nb::object on_error, Text name) {
+        return d.filter_function(
+            fn.ref,
+            map_options(calls, deterministic, on_error, std::move(name)));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
   c.def("flat_map",
         [](const Dataset& d, const DatasetFunctionHandle& fn, Text name) {
           return d.flat_map_function(fn.ref, {.name = std::move(name)});
         });
-  c.def("interleave", [](const Dataset& d, const DatasetFunctionHandle& fn,
-                         I64 cycle, I64 block, I64 calls,
-                         std::optional<bool> deterministic, Text name) {
-    return d.interleave_function(fn.ref, {.cycle_length = cycle,
-                                          .block_length = block,
-                                          .num_parallel_calls = calls,
-                                          .deterministic = deterministic,
-                                          .name = std::move(name)});
-  }, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  c.def(
+      "interleave",
+      [](const Dataset& d, const DatasetFunctionHandle& fn, I64 cycle,
+         I64 block, I64 calls, std::optional<bool> deterministic, Text name) {
+        return d.interleave_function(fn.ref, {.cycle_length = cycle,
+                                              .block_length = block,
+                                              .num_parallel_calls = calls,
+                                              .deterministic = deterministic,
+                                              .name = std::move(name)});
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   c.def("take_while",
         [](const Dataset& d, const FunctionHandle& fn, Text name) {
           return d.take_while_function(fn.ref, std::move(name));
         });
-  c.def("scan", [](const Dataset& d, nb::object init, nb::object fn,
-                   Text identity, nb::object signature, Text name) {
-    ScanFunction scan = nb::isinstance<ScanHandle>(fn)
-                            ? nb::cast<const ScanHandle&>(fn).fn
-                            : make_python_scan(ref(fn));
-    return d.scan_function(
-        element(init, "scan"), std::move(scan), std::move(identity),
-        {.output_signature = spec(signature), .name = std::move(name)});
-  }, nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
-  c.def("group_by_window", [](const Dataset& d, const FunctionHandle& key,
-                              const DatasetFunctionHandle& reduce, I64 size,
-                              nb::object size_func, Text name) {
-    GroupByWindowOptions o{.window_size = size, .name = std::move(name)};
-    if (!size_func.is_none()) {
-      o.window_size_func = make_python_number_function(ref(size_func));
-    }
-    return d.group_by_window_function(key.ref, reduce.ref, o);
-  }, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  c.def(
+      "scan",
+      [](const Dataset& d, nb::object init, nb::object fn, Text identity,
+         nb::object signature, Text name) {
+        ScanFunction scan = nb::isinstance<ScanHandle>(fn)
+                                ? nb::cast<const ScanHandle&>(fn).fn
+                                : make_python_scan(ref(fn));
+        return d.scan_function(
+            element(init, "scan"), std::move(scan), std::move(identity),
+            {.output_signature = spec(signature), .name = std::move(name)});
+      },
+      nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  c.def(
+      "group_by_window",
+      [](const Dataset& d, const FunctionHandle& key,
+         const DatasetFunctionHandle& reduce, I64 size, nb::object size_func,
+         Text name) {
+        GroupByWindowOptions o{.window_size = size, .name = std::move(name)};
+        if (!size_func.is_none()) {
+          o.window_size_func = make_python_number_function(ref(size_func));
+        }
+        return d.group_by_window_function(key.ref, reduce.ref, o);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   c.def("bucket_by_sequence_length",
         [](const Dataset& d, const FunctionHandle& length,
            std::vector<I64> boundaries, std::vector<I64> sizes,
@@ -317,16 +346,17 @@ void bind_functions_of(nb::class_<Dataset>& c) {
                                     .drop_remainder = drop,
                                     .name = std::move(name)});
         });
-  c.def("rejection_resample",
-        [](const Dataset& d, const FunctionHandle& fn,
-           std::vector<double> target, std::vector<double> initial, Seed seed,
-           Text name) {
-          return d.rejection_resample_function(
-              fn.ref, std::move(target), {.initial_dist = std::move(initial),
-                                          .seed = seed,
-                                          .name = std::move(name)});
-        },
-        nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  c.def(
+      "rejection_resample",
+      [](const Dataset& d, const FunctionHandle& fn, std::vector<double> target,
+         std::vector<double> initial, Seed seed, Text name) {
+        return d.rejection_resample_function(
+            fn.ref, std::move(target),
+            {.initial_dist = std::move(initial),
+             .seed = seed,
+             .name = std::move(name)});
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
 }
 
 void bind_transformations(nb::class_<Dataset>& c) {
@@ -353,19 +383,24 @@ void bind_transformations(nb::class_<Dataset>& c) {
     return lengths.size() == 1 ? d.pack(lengths[0], std::move(o))
                                : d.pack(std::move(lengths), std::move(o));
   });
-  c.def("shuffle", [](const Dataset& d, I64 size, Seed seed, bool reshuffle,
-                      Text name) {
-    return d.shuffle({.buffer_size = size,
-                      .seed = seed,
-                      .reshuffle_each_iteration = reshuffle,
-                      .name = std::move(name)});
-  }, nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  c.def(
+      "shuffle",
+      [](const Dataset& d, I64 size, Seed seed, bool reshuffle, Text name) {
+        return d.shuffle({.buffer_size = size,
+                          .seed = seed,
+                          .reshuffle_each_iteration = reshuffle,
+                          .name = std::move(name)});
+      },
+      nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
   c.def("repeat", [](const Dataset& d, I64 n, Text name) {
     return d.repeat(n, std::move(name));
   });
-  c.def("cache", [](const Dataset& d, std::optional<Text> path, Text name) {
-    return d.cache({.path = std::move(path), .name = std::move(name)});
-  }, nb::arg().none(), nb::arg());
+  c.def(
+      "cache",
+      [](const Dataset& d, std::optional<Text> path, Text name) {
+        return d.cache({.path = std::move(path), .name = std::move(name)});
+      },
+      nb::arg().none(), nb::arg());
   c.def("snapshot", [](const Dataset& d, Text path, Text name) {
     return d.snapshot(std::move(path), std::move(name));
   });
@@ -375,23 +410,24 @@ void bind_transformations(nb::class_<Dataset>& c) {
   c.def("skip", [](const Dataset& d, I64 n, Text name) {
     return d.skip(n, std::move(name));
   });
-  c.def("unbatch", [](const Dataset& d, Text name) {
-    return d.unbatch(std::move(name));
-  });
-  c.def("rebatch", [](const Dataset& d, std::vector<I64> sizes, bool drop,
-                      Text name) {
-    return d.rebatch(std::move(sizes), {drop, std::move(name)});
-  });
-  c.def("window", [](const Dataset& d, I64 size, OptI64 shift, I64 stride,
-                     bool drop, Text name) {
-    return d.window(size, {.shift = shift,
-                           .stride = stride,
-                           .drop_remainder = drop,
-                           .name = std::move(name)});
-  }, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-  c.def("unique", [](const Dataset& d, Text name) {
-    return d.unique(std::move(name));
-  });
+  c.def("unbatch",
+        [](const Dataset& d, Text name) { return d.unbatch(std::move(name)); });
+  c.def("rebatch",
+        [](const Dataset& d, std::vector<I64> sizes, bool drop, Text name) {
+          return d.rebatch(std::move(sizes), {drop, std::move(name)});
+        });
+  c.def(
+      "window",
+      [](const Dataset& d, I64 size, OptI64 shift, I64 stride, bool drop,
+         Text name) {
+        return d.window(size, {.shift = shift,
+                               .stride = stride,
+                               .drop_remainder = drop,
+                               .name = std::move(name)});
+      },
+      nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  c.def("unique",
+        [](const Dataset& d, Text name) { return d.unique(std::move(name)); });
   c.def("shard", [](const Dataset& d, I64 n, I64 index, Text name) {
     return d.shard(n, index, std::move(name));
   });
@@ -404,9 +440,12 @@ void bind_transformations(nb::class_<Dataset>& c) {
   c.def("prefetch", [](const Dataset& d, I64 n, Text name) {
     return d.prefetch(n, std::move(name));
   });
-  c.def("ignore_errors", [](const Dataset& d, OptI64 limit, Text name) {
-    return d.ignore_errors(limit, std::move(name));
-  }, nb::arg().none(), nb::arg());
+  c.def(
+      "ignore_errors",
+      [](const Dataset& d, OptI64 limit, Text name) {
+        return d.ignore_errors(limit, std::move(name));
+      },
+      nb::arg().none(), nb::arg());
   c.def("with_options", [](const Dataset& d, nb::dict values, Text name) {
     return detail::build_dataset(ops::make_with_options(options(values)),
                                  {d.node()}, std::move(name));
@@ -421,9 +460,8 @@ void bind_running(nb::class_<Dataset>& c) {
     if (out == nullptr) throw nb::python_error();
     return nb::steal(out);
   });
-  c.def_prop_ro("stage", [](const Dataset& d) {
-    return d.node()->stage().to_string();
-  });
+  c.def_prop_ro("stage",
+                [](const Dataset& d) { return d.node()->stage().to_string(); });
   // That of the call: a policy of the chain adds a stage behind it.
   c.def_prop_ro("called_stage", [](const Dataset& d) {
     const Node* node = d.node().get();
@@ -450,30 +488,33 @@ void bind_running(nb::class_<Dataset>& c) {
     }
     return python(found);
   });
-  c.def("save", [](const Dataset& d, const Text& path, I64 shards,
-                   nb::object shard_func) {
-    SaveOptions o{.num_shards = shards};
-    o.shard_func = [shards, i = I64(0), signals = Signals()](
-                       const Element&) mutable -> I64 {
-      signals.heed();
-      return i++ % shards;
-    };
-    if (!shard_func.is_none()) {
-      o.shard_func = [fn = ref(shard_func), signals = Signals()](
-                         const Element& e) mutable -> I64 {
-        signals.heed();
-        const Gil gil;
-        if (!gil.ok()) return 0;
-        PyObject* value = call_on_element(fn.get(), nullptr, e);
-        if (value == nullptr) throw PythonError::take(fn.get());
-        auto number = convert_result(value, Result::kNumber);
-        Py_DECREF(value);
-        return value_or_raise(std::move(number))[0].value<I64>();
-      };
-    }
-    const WithoutGil waiting;
-    d.save(path, o);
-  }, nb::arg(), nb::arg(), nb::arg().none());
+  c.def(
+      "save",
+      [](const Dataset& d, const Text& path, I64 shards,
+         nb::object shard_func) {
+        SaveOptions o{.num_shards = shards};
+        o.shard_func = [shards, i = I64(0),
+                        signals = Signals()](const Element&) mutable -> I64 {
+          signals.heed();
+          return i++ % shards;
+        };
+        if (!shard_func.is_none()) {
+          o.shard_func = [fn = ref(shard_func), signals = Signals()](
+                             const Element& e) mutable -> I64 {
+            signals.heed();
+            const Gil gil;
+            if (!gil.ok()) return 0;
+            PyObject* value = call_on_element(fn.get(), nullptr, e);
+            if (value == nullptr) throw PythonError::take(fn.get());
+            auto number = convert_result(value, Result::kNumber);
+            Py_DECREF(value);
+            return value_or_raise(std::move(number))[0].value<I64>();
+          };
+        }
+        const WithoutGil waiting;
+        d.save(path, o);
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ PyObject* leaf_to_python(const LeafSpec& leaf) {
   }
   PyObject* shape = shape_to_python(leaf.shape);
   if (shape == nullptr) return nullptr;
-  PyObject* spec = PyObject_CallFunction(
-      python_type("TensorSpec"), "Ns", shape,
-      leaf.dtype == DType::kInvalid ? "unknown"
-                                    : dtype_name(leaf.dtype).data());
+  PyObject* spec = PyObject_CallFunction(python_type("TensorSpec"), "Ns", shape,
+                                         leaf.dtype == DType::kInvalid
+                                             ? "unknown"
+                                             : dtype_name(leaf.dtype).data());
   return spec;
 }
 
@@ -191,7 +191,8 @@ DType dtype_from_numpy(PyObject* descr) {
   if (PyTypeNum_ISNUMBER(d->type_num) || PyTypeNum_ISBOOL(d->type_num)) {
     const auto size = static_cast<int>(PyDataType_ELSIZE(d));
     switch (d->kind) {
-      case 'b': return DType::kBool;
+      case 'b':
+        return DType::kBool;
       case 'i':
         return size == 1   ? DType::kInt8
                : size == 2 ? DType::kInt16
@@ -207,7 +208,8 @@ DType dtype_from_numpy(PyObject* descr) {
                : size == 4 ? DType::kFloat32
                : size == 8 ? DType::kFloat64
                            : DType::kInvalid;
-      default: return DType::kInvalid;
+      default:
+        return DType::kInvalid;
     }
   }
   PyObject* bfloat = numpy_dtype(DType::kBFloat16);

@@ -7,20 +7,34 @@ namespace {
 
 const char* class_of(StatusCode code) {
   switch (code) {
-    case StatusCode::kInvalidArgument: return "InvalidArgumentError";
-    case StatusCode::kNotFound: return "NotFoundError";
-    case StatusCode::kAlreadyExists: return "AlreadyExistsError";
-    case StatusCode::kDataLoss: return "DataLossError";
-    case StatusCode::kOutOfRange: return "OutOfRangeError";
-    case StatusCode::kResourceExhausted: return "ResourceExhaustedError";
-    case StatusCode::kCancelled: return "CancelledError";
-    case StatusCode::kFailedPrecondition: return "FailedPreconditionError";
-    case StatusCode::kUnimplemented: return "UnimplementedError";
-    case StatusCode::kUnavailable: return "UnavailableError";
-    case StatusCode::kPermissionDenied: return "PermissionDeniedError";
-    case StatusCode::kAborted: return "WorkerError";
-    case StatusCode::kInternal: return "InternalError";
-    default: return "Error";
+    case StatusCode::kInvalidArgument:
+      return "InvalidArgumentError";
+    case StatusCode::kNotFound:
+      return "NotFoundError";
+    case StatusCode::kAlreadyExists:
+      return "AlreadyExistsError";
+    case StatusCode::kDataLoss:
+      return "DataLossError";
+    case StatusCode::kOutOfRange:
+      return "OutOfRangeError";
+    case StatusCode::kResourceExhausted:
+      return "ResourceExhaustedError";
+    case StatusCode::kCancelled:
+      return "CancelledError";
+    case StatusCode::kFailedPrecondition:
+      return "FailedPreconditionError";
+    case StatusCode::kUnimplemented:
+      return "UnimplementedError";
+    case StatusCode::kUnavailable:
+      return "UnavailableError";
+    case StatusCode::kPermissionDenied:
+      return "PermissionDeniedError";
+    case StatusCode::kAborted:
+      return "WorkerError";
+    case StatusCode::kInternal:
+      return "InternalError";
+    default:
+      return "Error";
   }
 }
 
@@ -164,9 +178,9 @@ void set_python_error(const ElementError& at) {
   const Status status = at.to_status();
   PyObject* type = python_type(class_of(status.code()));
   if (type == nullptr) return;
-  PyObject* exception = PyObject_CallFunction(
-      type, "s#", status.message().data(),
-      static_cast<Py_ssize_t>(status.message().size()));
+  PyObject* exception =
+      PyObject_CallFunction(type, "s#", status.message().data(),
+                            static_cast<Py_ssize_t>(status.message().size()));
   if (exception == nullptr) return;
   set_text(exception, "stage", at.stage);
   set_text(exception, "element", at.element);

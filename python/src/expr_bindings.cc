@@ -1,14 +1,12 @@
 // Programs for the tracer: _penstock.Program and what it needs of NumPy.
-#include "bindings.h"
-#include "convert.h"
-#include "numpy_api.h"
-#include "template_function.h"
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <numpy/ufuncobject.h>
 
+#include "bindings.h"
+#include "convert.h"
+#include "numpy_api.h"
 #include "penstock/expr/evaluate.h"
 #include "penstock/expr/image_fusion.h"
 #include "penstock/expr/load_op_library.h"
@@ -18,6 +16,7 @@
 #include "penstock/expr/random_values.h"
 #include "penstock/memory/ragged.h"
 #include "penstock/ops/native_function.h"
+#include "template_function.h"
 
 namespace penstock::python {
 namespace {
@@ -111,8 +110,10 @@ nb::tuple describe_leaf(const LeafSpec& spec) {
   if (spec.shape.has_rank()) {
     nb::list dims;
     for (std::size_t i = 0; i < spec.shape.rank(); ++i) {
-      if (spec.shape[i] == kUnknownDim) dims.append(nb::none());
-      else dims.append(nb::int_(spec.shape[i]));
+      if (spec.shape[i] == kUnknownDim)
+        dims.append(nb::none());
+      else
+        dims.append(nb::int_(spec.shape[i]));
     }
     shape = nb::tuple(dims);
   }
@@ -146,9 +147,9 @@ nb::object run_element(const PyProgram& self, nb::object value,
   }
   if (status.ok() && !errors.empty()) status = errors[0].second;
   throw_unless_ok(status);
-  return steal_or_raise(to_python(
-      Element(self.program->output_spec().structure(),
-              Element::Leaves(outputs.begin(), outputs.end()))));
+  return steal_or_raise(
+      to_python(Element(self.program->output_spec().structure(),
+                        Element::Leaves(outputs.begin(), outputs.end()))));
 }
 
 /// Whether what the program gives is what the user declared.
@@ -190,8 +191,7 @@ FunctionHandle late_function(nb::callable specialize,
         PyErr_Clear();
         return nullptr;
       }
-      const Owned result(
-          PyObject_CallOneArg(callback.get(), argument.get()));
+      const Owned result(PyObject_CallOneArg(callback.get(), argument.get()));
       if (result.get() == nullptr) {
         PyErr_Clear();
         return nullptr;
@@ -227,8 +227,8 @@ void set_numpy_loop(const std::string& name, nb::object object) {
       expr::MathLoop loop;
       loop.fn = reinterpret_cast<expr::MathLoop::Fn>(
           reinterpret_cast<void*>(ufunc->functions[i]));
-      loop.data = ufunc->data != nullptr ? const_cast<void*>(ufunc->data[i])
-                                         : nullptr;
+      loop.data =
+          ufunc->data != nullptr ? const_cast<void*>(ufunc->data[i]) : nullptr;
       // NumPy's half loops give other bits for one value than for many.
       loop.one_by_one = dtype == DType::kFloat16;
       expr::set_math_loop(op, dtype, loop);
@@ -255,8 +255,8 @@ nb::object random_values(const std::string& kind, nb::handle dtype,
 /// (state, element) -> (next state, output), by a program of both.
 ScanFunction scan_of(expr::ProgramRef program) {
   return [program = std::move(program)](
-             const Element& state, const Element& element)
-             -> StatusOr<std::pair<Element, Element>> {
+             const Element& state,
+             const Element& element) -> StatusOr<std::pair<Element, Element>> {
     Element::Leaves leaves(state.leaves().begin(), state.leaves().end());
     for (const Tensor& leaf : element.leaves()) leaves.push_back(leaf);
     const Spec& spec = program->input_spec();
@@ -276,8 +276,8 @@ ScanFunction scan_of(expr::ProgramRef program) {
     PS_RETURN_IF_ERROR(expr::evaluate(*program, rows, outputs, errors));
     if (!errors.empty()) return errors[0].second;
     const auto& parts = program->output_spec().structure()->children();
-    const auto cut = outputs.begin() +
-                     static_cast<std::ptrdiff_t>(parts[0]->num_leaves());
+    const auto cut =
+        outputs.begin() + static_cast<std::ptrdiff_t>(parts[0]->num_leaves());
     return std::pair(Element(parts[0], Element::Leaves(outputs.begin(), cut)),
                      Element(parts[1], Element::Leaves(cut, outputs.end())));
   };
@@ -303,11 +303,11 @@ nb::object call_native(const std::string& name, nb::tuple args,
     inputs.push_back(static_cast<std::int32_t>(i));
     leaves.push_back(elements[i][0]);
   }
-  const std::int32_t node = value_or_raise(program.add(
-      Op::kNative, inputs,
-      {.ints = {static_cast<std::int64_t>(call)},
-       .name = name,
-       .attributes = attributes_of(attributes)}));
+  const std::int32_t node =
+      value_or_raise(program.add(Op::kNative, inputs,
+                                 {.ints = {static_cast<std::int64_t>(call)},
+                                  .name = name,
+                                  .attributes = attributes_of(attributes)}));
   const std::size_t n = program.nodes().back().specs.size();
   std::vector<std::int32_t> outputs;
   for (std::size_t i = 0; i < n; ++i) {
@@ -414,35 +414,35 @@ void bind_expr(nb::module_& m) {
                    [](const PyProgram& self) {
                      return spreads(self.program->input_spec().structure());
                    })
-      .def("finish",
-           [](PyProgram& self, nb::object nest,
-              const std::vector<std::vector<std::int32_t>>& splits) {
-             // A ragged value is one leaf of `nest`, its values; its row
-             // splits are in `splits`, at the leaf's place.
-             const Element element = element_of(nest);
-             std::vector<std::int32_t> outputs;
-             std::vector<int> ranks;
-             for (std::size_t i = 0; i < element.size(); ++i) {
-               outputs.push_back(static_cast<std::int32_t>(
-                   element[i].value<std::int64_t>()));
-               ranks.push_back(0);
-               if (i >= splits.size()) continue;
-               outputs.insert(outputs.end(), splits[i].begin(),
-                              splits[i].end());
-               ranks.back() = static_cast<int>(splits[i].size());
-             }
-             throw_unless_ok(self.program->set_result(
-                 with_ragged_ranks(element.structure(), ranks),
-                 std::move(outputs)));
-             self.finished = true;
-           },
-           nb::arg("nest"),
-           nb::arg("splits") = std::vector<std::vector<std::int32_t>>())
-      .def_prop_ro("output_spec",
-                   [](const PyProgram& self) {
-                     return steal_or_raise(
-                         spec_to_python(self.program->output_spec()));
-                   })
+      .def(
+          "finish",
+          [](PyProgram& self, nb::object nest,
+             const std::vector<std::vector<std::int32_t>>& splits) {
+            // A ragged value is one leaf of `nest`, its values; its row
+            // splits are in `splits`, at the leaf's place.
+            const Element element = element_of(nest);
+            std::vector<std::int32_t> outputs;
+            std::vector<int> ranks;
+            for (std::size_t i = 0; i < element.size(); ++i) {
+              outputs.push_back(
+                  static_cast<std::int32_t>(element[i].value<std::int64_t>()));
+              ranks.push_back(0);
+              if (i >= splits.size()) continue;
+              outputs.insert(outputs.end(), splits[i].begin(), splits[i].end());
+              ranks.back() = static_cast<int>(splits[i].size());
+            }
+            throw_unless_ok(self.program->set_result(
+                with_ragged_ranks(element.structure(), ranks),
+                std::move(outputs)));
+            self.finished = true;
+          },
+          nb::arg("nest"),
+          nb::arg("splits") = std::vector<std::vector<std::int32_t>>())
+      .def_prop_ro(
+          "output_spec",
+          [](const PyProgram& self) {
+            return steal_or_raise(spec_to_python(self.program->output_spec()));
+          })
       .def("nest_spec",
            [](const PyProgram& self, nb::object nest) {
              const Element element = element_of(nest);
@@ -455,9 +455,7 @@ void bind_expr(nb::module_& m) {
                  spec_to_python(Spec(element.structure(), std::move(leaves))));
            })
       .def_prop_ro("random",
-                   [](const PyProgram& self) {
-                     return self.program->random();
-                   })
+                   [](const PyProgram& self) { return self.program->random(); })
       .def("template",
            [](const PyProgram& self, const Dataset& prototype,
               nb::list sources) {
@@ -477,10 +475,9 @@ void bind_expr(nb::module_& m) {
                    [](const PyProgram& self) {
                      return expr::fuse_images(self.program).note;
                    })
-      .def_prop_ro("fingerprint",
-                   [](const PyProgram& self) {
-                     return self.program->fingerprint();
-                   })
+      .def_prop_ro(
+          "fingerprint",
+          [](const PyProgram& self) { return self.program->fingerprint(); })
       .def("__len__",
            [](const PyProgram& self) { return self.program->nodes().size(); })
       .def("__str__",
@@ -490,8 +487,8 @@ void bind_expr(nb::module_& m) {
         if (!self.finished) {
           throw Error(invalid_argument("the program is not finished"));
         }
-        return FunctionHandle{ops::make_native_function(self.program),
-                              nullptr, "native"};
+        return FunctionHandle{ops::make_native_function(self.program), nullptr,
+                              "native"};
       });
   m.def("late_function", &late_function, nb::arg("specialize"),
         nb::arg("fallback"), nb::arg("declared").none(), nb::arg("kind"),
@@ -520,8 +517,7 @@ void bind_expr(nb::module_& m) {
   // (name, draws random values) of each operation.
   m.def("load_op_library", [](const std::string& path) {
     std::vector<std::pair<std::string, bool>> out;
-    for (std::string& name :
-         value_or_raise(expr::load_op_library(path))) {
+    for (std::string& name : value_or_raise(expr::load_op_library(path))) {
       const bool random = expr::find_native_op(name)->random;
       out.emplace_back(std::move(name), random);
     }

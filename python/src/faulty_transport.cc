@@ -59,7 +59,9 @@ class FaultyLink final : public WorkerLink {
 
   bool has_sent() const override { return real_->has_sent(); }
   std::int64_t row() const override { return row_ >= 0 ? row_ : real_->row(); }
-  std::string kill() override { return ended_.empty() ? real_->kill() : ended_; }
+  std::string kill() override {
+    return ended_.empty() ? real_->kill() : ended_;
+  }
 
  private:
   void end() {

@@ -1,12 +1,11 @@
 // Sources of files, and writing TFRecord.
-#include "bindings.h"
-#include "convert.h"
-
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings.h"
+#include "convert.h"
 #include "penstock/file_io.h"
 #include "penstock/io/glob.h"
 #include "penstock/io/http.h"
@@ -55,8 +54,8 @@ Dataset csv(nb::object files, nb::list columns, std::vector<Text> select,
             bool header, Text delimiter, bool quotes, Text na_value,
             Text compression, I64 reads, I64 max_record_bytes, Text name) {
   if (delimiter.size() != 1) {
-    throw Error(invalid_argument(
-        "csv: delimiter must be one character, got '", delimiter, "'"));
+    throw Error(invalid_argument("csv: delimiter must be one character, got '",
+                                 delimiter, "'"));
   }
   CsvOptions o;
   for (nb::handle item : columns) {
@@ -99,9 +98,8 @@ Dataset jsonl(nb::object files, nb::list fields, Text compression, I64 reads,
                        .num_parallel_reads = reads,
                        .max_record_bytes = max_record_bytes,
                        .name = std::move(name)};
-  return from_files(files, [&](const auto& from) {
-    return Dataset::jsonl(from, wanted, o);
-  });
+  return from_files(
+      files, [&](const auto& from) { return Dataset::jsonl(from, wanted, o); });
 }
 
 std::string_view bytes_of(nb::handle record, Text& keep) {
@@ -147,9 +145,8 @@ void bind_file_sources(nb::class_<Dataset>& c) {
                              .skip_lines = skip_lines,
                              .max_record_bytes = max_record_bytes,
                              .name = std::move(name)};
-    return from_files(files, [&](const auto& from) {
-      return Dataset::text_lines(from, o);
-    });
+    return from_files(
+        files, [&](const auto& from) { return Dataset::text_lines(from, o); });
   });
   c.def_static("fixed_length_records",
                [](nb::object files, I64 record_bytes, I64 header_bytes,
@@ -166,28 +163,28 @@ void bind_file_sources(nb::class_<Dataset>& c) {
                });
   c.def_static("csv", &csv);
   c.def_static("jsonl", &jsonl);
-  c.def_static("tar", [](nb::object files, std::vector<Text> fields,
-                         Text compression, I64 reads, I64 max_record_bytes,
-                         Text name) {
-    const TarOptions o{.fields = std::move(fields),
-                       .compression = std::move(compression),
-                       .num_parallel_reads = reads,
-                       .max_record_bytes = max_record_bytes,
-                       .name = std::move(name)};
-    return from_files(files, [&](const auto& from) {
-      return Dataset::tar(from, o);
-    });
-  });
-  c.def_static("image_folder",
-               [](const Text& root, std::optional<std::vector<Text>> extensions,
-                  Text name) {
-                 ImageFolderOptions o;
-                 if (extensions) o.extensions = *std::move(extensions);
-                 o.name = std::move(name);
-                 const nb::gil_scoped_release release;
-                 return Dataset::image_folder(root, std::move(o));
-               },
-               nb::arg(), nb::arg().none(), nb::arg());
+  c.def_static(
+      "tar", [](nb::object files, std::vector<Text> fields, Text compression,
+                I64 reads, I64 max_record_bytes, Text name) {
+        const TarOptions o{.fields = std::move(fields),
+                           .compression = std::move(compression),
+                           .num_parallel_reads = reads,
+                           .max_record_bytes = max_record_bytes,
+                           .name = std::move(name)};
+        return from_files(
+            files, [&](const auto& from) { return Dataset::tar(from, o); });
+      });
+  c.def_static(
+      "image_folder",
+      [](const Text& root, std::optional<std::vector<Text>> extensions,
+         Text name) {
+        ImageFolderOptions o;
+        if (extensions) o.extensions = *std::move(extensions);
+        o.name = std::move(name);
+        const nb::gil_scoped_release release;
+        return Dataset::image_folder(root, std::move(o));
+      },
+      nb::arg(), nb::arg().none(), nb::arg());
   c.def_static("npy", [](std::vector<Text> files, Text name) {
     const nb::gil_scoped_release release;
     return Dataset::npy(FileNames(std::move(files)), std::move(name));
@@ -196,13 +193,13 @@ void bind_file_sources(nb::class_<Dataset>& c) {
 
 void bind_files(nb::module_& m) {
   nb::class_<io::TFRecordWriter>(m, "TFRecordWriter")
-      .def(nb::new_([](const Text& path, Text compression, int level,
-                       bool index) {
-             return io::TFRecordWriter(path,
-                                       {.compression = std::move(compression),
-                                        .compression_level = level,
-                                        .index = index});
-           }),
+      .def(nb::new_(
+               [](const Text& path, Text compression, int level, bool index) {
+                 return io::TFRecordWriter(
+                     path, {.compression = std::move(compression),
+                            .compression_level = level,
+                            .index = index});
+               }),
            nb::arg("path"), nb::arg("compression"), nb::arg("level"),
            nb::arg("index"))
       .def("write",

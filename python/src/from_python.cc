@@ -39,9 +39,10 @@ Status text_of(PyObject* value, std::string_view& out) {
     out = {text, static_cast<std::size_t>(size)};
     return absl::OkStatus();
   }
-  return invalid_argument("an array of objects may hold only str or bytes, "
-                          "not ",
-                          type_name(value));
+  return invalid_argument(
+      "an array of objects may hold only str or bytes, "
+      "not ",
+      type_name(value));
 }
 
 Shape shape_of(PyArrayObject* array) {
@@ -74,8 +75,7 @@ StatusOr<Tensor> dense_of(PyArrayObject* given, DType dtype, Arrays arrays) {
                             " dimensions, more than 32");
   }
   const bool plain = PyArray_IS_C_CONTIGUOUS(given) &&
-                     PyArray_ISBEHAVED_RO(given) &&
-                     PyArray_ISNOTSWAPPED(given);
+                     PyArray_ISBEHAVED_RO(given) && PyArray_ISNOTSWAPPED(given);
   Owned copy(nullptr);
   if (!plain) {
     copy.reset(PyArray_FromArray(
@@ -89,19 +89,18 @@ StatusOr<Tensor> dense_of(PyArrayObject* given, DType dtype, Arrays arrays) {
   if (shape.rank() == 0) return Tensor::scalar_bytes(dtype, data);
   const npy_intp bytes = PyArray_NBYTES(given);
   auto* object = reinterpret_cast<PyObject*>(given);
-  const bool ours =
-      !plain || arrays == Arrays::kShare ||
-      (arrays == Arrays::kAdopt && Py_REFCNT(object) == 1 &&
-       PyArray_CHKFLAGS(given, NPY_ARRAY_OWNDATA));
+  const bool ours = !plain || arrays == Arrays::kShare ||
+                    (arrays == Arrays::kAdopt && Py_REFCNT(object) == 1 &&
+                     PyArray_CHKFLAGS(given, NPY_ARRAY_OWNDATA));
   const Placement* place = current_placement();
   const bool placed = place != nullptr && !place->taken &&
                       place->dtype == dtype && place->shape == shape;
   if (ours && !placed && (bytes >= kAdoptBytes || arrays == Arrays::kShare)) {
     return Tensor::from_buffer(
         dtype, shape,
-        Buffer::external(data, static_cast<std::size_t>(bytes),
-                         [array = share(object)] {},
-                         arrays == Arrays::kAdopt),
+        Buffer::external(
+            data, static_cast<std::size_t>(bytes), [array = share(object)] {},
+            arrays == Arrays::kAdopt),
         data);
   }
   PS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, shape));
@@ -122,8 +121,8 @@ StatusOr<Tensor> array_to_tensor(PyArrayObject* array, Arrays arrays) {
     default:
       break;
   }
-  const DType dtype = dtype_from_numpy(
-      reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+  const DType dtype =
+      dtype_from_numpy(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
   if (dtype == DType::kInvalid) {
     Owned text(PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array))));
     return invalid_argument("dtype ",
@@ -212,8 +211,7 @@ class Reader {
   static StatusOr<Tensor> numpy_scalar(PyObject* value) {
     PyArray_Descr* descr = PyArray_DescrFromScalar(value);
     if (descr == nullptr) return python_failure("");
-    const DType dtype =
-        dtype_from_numpy(reinterpret_cast<PyObject*>(descr));
+    const DType dtype = dtype_from_numpy(reinterpret_cast<PyObject*>(descr));
     if (dtype == DType::kInvalid || dtype_size(dtype) == 0) {
       Owned name(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
       Py_DECREF(descr);
@@ -233,9 +231,9 @@ class Reader {
       if (array.get() == nullptr) return python_failure("");
       return array_to_tensor(as_array(array.get()), Arrays::kCopy);
     }
-    return Tensor::string({PyByteArray_AS_STRING(value),
-                           static_cast<std::size_t>(
-                               PyByteArray_GET_SIZE(value))});
+    return Tensor::string(
+        {PyByteArray_AS_STRING(value),
+         static_cast<std::size_t>(PyByteArray_GET_SIZE(value))});
   }
 
   static bool holds_text(PyObject* list, int depth) {
@@ -250,9 +248,8 @@ class Reader {
 
   StatusOr<Tensor> list(PyObject* value) const {
     // As objects, so that NumPy does not cut bytes at trailing zeros.
-    Owned array(holds_text(value, 0)
-                    ? PyArray_FROM_OT(value, NPY_OBJECT)
-                    : PyArray_FROM_O(value));
+    Owned array(holds_text(value, 0) ? PyArray_FROM_OT(value, NPY_OBJECT)
+                                     : PyArray_FROM_O(value));
     if (array.get() == nullptr) return python_failure("a list is no array: ");
     if (PyArray_TYPE(as_array(array.get())) == NPY_OBJECT &&
         !holds_text(value, 0)) {
@@ -368,8 +365,7 @@ class Reader {
     }
     PS_RETURN_IF_ERROR(check_ragged(
         std::span<const Tensor>(leaves.data() + first, leaves.size() - first)));
-    return Structure::ragged(
-        static_cast<int>(PyTuple_GET_SIZE(splits.get())));
+    return Structure::ragged(static_cast<int>(PyTuple_GET_SIZE(splits.get())));
   }
 
   static constexpr std::size_t kFlat = 9;

@@ -1,17 +1,18 @@
 // The iterator type. `for x in ds` calls PyIterator::next through tp_iternext:
 // while a block lasts, it takes no lock that anybody waits on, and keeps the
 // GIL; between blocks it waits without it.
+#include "penstock/runtime/iterator.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <set>
 
 #include "bindings.h"
 #include "convert.h"
 #include "penstock/base/clock.h"
-#include "penstock/runtime/iterator.h"
 #include "workers.h"
-
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 namespace {

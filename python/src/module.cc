@@ -1,11 +1,10 @@
 // penstock._penstock: the engine for the Python package. Nothing here is
 // public; python/penstock is.
 #define PENSTOCK_IMPORT_NUMPY
-#include "numpy_api.h"
-
 #include "bindings.h"
 #include "compiled_function.h"
 #include "convert.h"
+#include "numpy_api.h"
 #include "penstock/element_failure.h"
 
 namespace nb = nanobind;
@@ -24,18 +23,17 @@ NB_MODULE(_penstock, m) {
   if (import_numpy() < 0) throw nb::python_error();
   remember_main_thread();
   nb::set_leak_warnings(false);
-  nb::register_exception_translator(
-      [](const std::exception_ptr& p, void*) {
-        try {
-          std::rethrow_exception(p);
-        } catch (const penstock::ElementFailure& e) {
-          set_python_error(e.error());
-        } catch (const penstock::Error& e) {
-          set_python_error(e.status(), e.cause());
-        } catch (const PythonError& e) {
-          set_python_error(e.status(), p);
-        }
-      });
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const penstock::ElementFailure& e) {
+      set_python_error(e.error());
+    } catch (const penstock::Error& e) {
+      set_python_error(e.status(), e.cause());
+    } catch (const PythonError& e) {
+      set_python_error(e.status(), p);
+    }
+  });
   m.def("set_types", [](nb::dict types) { set_python_types(types.ptr()); });
   bind_functions(m);
   bind_iterator(m);

@@ -29,8 +29,8 @@ std::string named_tuple_tag(PyObject* tuple) {
     PyObject* name = PyObject_GetAttrString(object, "__qualname__");
     if (module != nullptr && name != nullptr && PyUnicode_Check(module) &&
         PyUnicode_Check(name)) {
-      tag = std::string(PyUnicode_AsUTF8(module)) + "." +
-            PyUnicode_AsUTF8(name);
+      tag =
+          std::string(PyUnicode_AsUTF8(module)) + "." + PyUnicode_AsUTF8(name);
       Py_INCREF(object);
       PyObject*& slot = classes()[tag];
       Py_XSETREF(slot, object);

@@ -7,13 +7,12 @@ namespace penstock::python {
 
 PyObject* object_to_python(const Tensor& tensor) {
   if (dynamic_cast<DatasetObject*>(tensor.object()) == nullptr) {
-    PyErr_SetString(PyExc_TypeError,
-                    "an engine object has no Python value");
+    PyErr_SetString(PyExc_TypeError, "an engine object has no Python value");
     return nullptr;
   }
   nb::object native = nb::cast(Dataset::of(tensor));
-  return PyObject_CallFunctionObjArgs(python_type("wrap_dataset"),
-                                      native.ptr(), nullptr);
+  return PyObject_CallFunctionObjArgs(python_type("wrap_dataset"), native.ptr(),
+                                      nullptr);
 }
 
 NodeRef node_of(PyObject* value) {

@@ -52,8 +52,8 @@ void PythonCosts::add(const PythonCosts& other) {
 }
 
 PythonCosts costs_of(const StageCounters& counters) {
-  return {counters.calls.load(),       counters.wait_ns.load(),
-          counters.hold_ns.load(),     counters.work_ns.load(),
+  return {counters.calls.load(),         counters.wait_ns.load(),
+          counters.hold_ns.load(),       counters.work_ns.load(),
           counters.worker_cpu_ns.load(), counters.looks.looks.load(),
           counters.looks.held.load()};
 }

@@ -1,16 +1,16 @@
 // NumPy's numbers with more attributes, that arithmetic keeps.
 //
 // penstock.tf hands out subclasses of np.int64 and its kin. Their operators are
-// NumPy's own; what these give is of NumPy's class and fresh, so it is given the
-// class of ours in place, which costs a comparison or two. Results that are no
-// numbers (arrays, truth values) go through a function of Python's.
+// NumPy's own; what these give is of NumPy's class and fresh, so it is given
+// the class of ours in place, which costs a comparison or two. Results that are
+// no numbers (arrays, truth values) go through a function of Python's.
+#include <nanobind/stl/string.h>
+
 #include <array>
 
 #include "bindings.h"
 #include "interpreter.h"
 #include "numpy_api.h"
-
-#include <nanobind/stl/string.h>
 
 namespace penstock::python {
 namespace {
@@ -23,8 +23,8 @@ struct Kept {
 struct Numbers {
   std::array<Kept, 16> kept;
   std::size_t count = 0;
-  PyObject* wrap = nullptr;   // for anything else of NumPy's
-  PyObject* yes = nullptr;    // what a comparison gives
+  PyObject* wrap = nullptr;  // for anything else of NumPy's
+  PyObject* yes = nullptr;   // what a comparison gives
   PyObject* no = nullptr;
 };
 
@@ -65,8 +65,7 @@ PyObject* keep(PyObject* result) {
     return result;
   }
   if (type == &PyBoolArrType_Type) {
-    PyObject* const known =
-        result == PyArrayScalar_True ? all.yes : all.no;
+    PyObject* const known = result == PyArrayScalar_True ? all.yes : all.no;
     Py_INCREF(known);
     Py_DECREF(result);
     return known;
@@ -131,7 +130,8 @@ PyObject* positive(PyObject* a) {
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   // A number is no text, which NumPy's versions say in several ways.
-  if ((PyUnicode_Check(b) || PyBytes_Check(b)) && (op == Py_EQ || op == Py_NE)) {
+  if ((PyUnicode_Check(b) || PyBytes_Check(b)) &&
+      (op == Py_EQ || op == Py_NE)) {
     PyObject* const known = op == Py_EQ ? numbers().no : numbers().yes;
     Py_INCREF(known);
     return known;
@@ -163,28 +163,27 @@ nb::object number_type(const std::string& name, nb::handle base) {
   using N = PyNumberMethods;
 #define PENSTOCK_BINARY(name, Name) \
   {Py_nb_##name, pointer(&binary<&N::nb_##name, &PyNumber_##Name>)}
-  PyType_Slot slots[] = {
-      PENSTOCK_BINARY(add, Add),
-      PENSTOCK_BINARY(subtract, Subtract),
-      PENSTOCK_BINARY(multiply, Multiply),
-      PENSTOCK_BINARY(true_divide, TrueDivide),
-      PENSTOCK_BINARY(floor_divide, FloorDivide),
-      PENSTOCK_BINARY(remainder, Remainder),
-      PENSTOCK_BINARY(and, And),
-      PENSTOCK_BINARY(or, Or),
-      PENSTOCK_BINARY(xor, Xor),
-      PENSTOCK_BINARY(lshift, Lshift),
-      PENSTOCK_BINARY(rshift, Rshift),
-      {Py_nb_power, pointer(&power)},
-      {Py_nb_negative, pointer(&unary<&N::nb_negative>)},
-      {Py_nb_positive, pointer(&positive)},
-      {Py_nb_absolute, pointer(&unary<&N::nb_absolute>)},
-      {Py_nb_invert, pointer(&unary<&N::nb_invert>)},
-      {Py_tp_dealloc, pointer(&dealloc)},
-      {Py_tp_richcompare, pointer(&compare)},
-      // Inherited only where the comparison is.
-      {Py_tp_hash, pointer(from->tp_hash)},
-      {0, nullptr}};
+  PyType_Slot slots[] = {PENSTOCK_BINARY(add, Add),
+                         PENSTOCK_BINARY(subtract, Subtract),
+                         PENSTOCK_BINARY(multiply, Multiply),
+                         PENSTOCK_BINARY(true_divide, TrueDivide),
+                         PENSTOCK_BINARY(floor_divide, FloorDivide),
+                         PENSTOCK_BINARY(remainder, Remainder),
+                         PENSTOCK_BINARY(and, And),
+                         PENSTOCK_BINARY(or, Or),
+                         PENSTOCK_BINARY(xor, Xor),
+                         PENSTOCK_BINARY(lshift, Lshift),
+                         PENSTOCK_BINARY(rshift, Rshift),
+                         {Py_nb_power, pointer(&power)},
+                         {Py_nb_negative, pointer(&unary<&N::nb_negative>)},
+                         {Py_nb_positive, pointer(&positive)},
+                         {Py_nb_absolute, pointer(&unary<&N::nb_absolute>)},
+                         {Py_nb_invert, pointer(&unary<&N::nb_invert>)},
+                         {Py_tp_dealloc, pointer(&dealloc)},
+                         {Py_tp_richcompare, pointer(&compare)},
+                         // Inherited only where the comparison is.
+                         {Py_tp_hash, pointer(from->tp_hash)},
+                         {0, nullptr}};
 #undef PENSTOCK_BINARY
   // For ever: a class keeps the pointer (CPython 3.10), and so do we the class.
   const char* const kept_name = (new std::string(name))->c_str();

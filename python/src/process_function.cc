@@ -52,8 +52,8 @@ class ProcessFunction final : public Function {
         rows.push_back(row);
       }
     }
-    results.resize(static_cast<std::size_t>(
-        run(in, context, std::move(rows), results)));
+    results.resize(
+        static_cast<std::size_t>(run(in, context, std::move(rows), results)));
     BlockBuilder builder;
     builder.reserve(static_cast<std::int64_t>(results.size()));
     for (RowResult& result : results) {

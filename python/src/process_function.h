@@ -12,7 +12,7 @@ namespace penstock::python {
 
 /// What Python code may change while it runs, and read.
 struct ProcessControls {
-  std::atomic<int> workers{2};             // at most, for this stage
+  std::atomic<int> workers{2};              // at most, for this stage
   std::atomic<std::int64_t> timeout_ns{0};  // for one call; 0: none
 };
 

@@ -1,5 +1,8 @@
 // Record files for the command line: TFRecord files are scanned, framed and cut
 // at offsets, Examples become dicts and back. Pipelines do not come this way.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <array>
 #include <limits>
 #include <string>
@@ -12,9 +15,6 @@
 #include "penstock/formats/message_reader_private.h"
 #include "penstock/formats/tfrecord.h"
 #include "penstock/ops/files/byte_stream.h"
-
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 namespace {
@@ -44,8 +44,8 @@ struct Scan {
 
 struct ScanOptions {
   bool verify = true;
-  std::int64_t keep = 0;   // payloads
-  bool places = false;     // offsets and sizes
+  std::int64_t keep = 0;  // payloads
+  bool places = false;    // offsets and sizes
 };
 
 bool not_a_record(std::string_view bytes) {
@@ -56,9 +56,9 @@ bool not_a_record(std::string_view bytes) {
 /// Reads the whole file once; the first failure of the file itself is returned.
 StatusOr<Scan> scan(const std::string& path, Compression compression,
                     const ScanOptions& options) {
-  PS_ASSIGN_OR_RETURN(auto stream,
-                      ops::ByteStream::open(FileSystem::local(), path,
-                                            compression, &not_a_record));
+  PS_ASSIGN_OR_RETURN(
+      auto stream, ops::ByteStream::open(FileSystem::local(), path, compression,
+                                         &not_a_record));
   Scan result;
   result.compressed = stream->compressed();
   const tfrecord::RecordSplitter splitter(options.verify);
@@ -115,8 +115,8 @@ StatusOr<Scan> scan(const std::string& path, Compression compression,
       result.payload_bytes += static_cast<std::int64_t>(row.size);
       begin = offset + static_cast<std::int64_t>(row.end);
     }
-    result.stream_bytes =
-        offset + static_cast<std::int64_t>(at_end ? bytes.size() : out.consumed);
+    result.stream_bytes = offset + static_cast<std::int64_t>(
+                                       at_end ? bytes.size() : out.consumed);
     if (out.stop || (at_end && out.rows.empty())) return result;
     if (at_end && out.consumed == bytes.size()) return result;
     bytes.erase(0, out.consumed);
@@ -128,8 +128,10 @@ StatusOr<Scan> scan(const std::string& path, Compression compression,
 Compression compression_of(const std::string& name) {
   const auto compression = compression_from_name(name);
   if (!compression) {
-    throw Error(invalid_argument("compression must be \"\", GZIP, ZLIB, ZSTD or "
-                                 "auto, got ", name));
+    throw Error(
+        invalid_argument("compression must be \"\", GZIP, ZLIB, ZSTD or "
+                         "auto, got ",
+                         name));
   }
   return *compression;
 }

@@ -185,10 +185,10 @@ class TemplateFunction final : public DatasetFunction {
     if (direct_) {
       for (const std::int32_t i : program_->outputs()) {
         const expr::Node& node = nodes[static_cast<std::size_t>(i)];
-        outputs.push_back(node.op == expr::Op::kConst
-                              ? node.constant
-                              : element[static_cast<std::size_t>(
-                                    node.ints[0])]);
+        outputs.push_back(
+            node.op == expr::Op::kConst
+                ? node.constant
+                : element[static_cast<std::size_t>(node.ints[0])]);
       }
       return absl::OkStatus();
     }
@@ -314,17 +314,16 @@ class LateTemplate final : public DatasetFunction {
 DatasetFunctionHandle make_late_template(nb::callable specialize,
                                          const DatasetFunctionHandle& fallback,
                                          Spec declared, std::string identity) {
-  return {std::make_shared<LateTemplate>(ref(specialize), fallback.ref,
-                                         std::move(declared),
-                                         std::move(identity)),
-          fallback.counters, "native"};
+  return {
+      std::make_shared<LateTemplate>(ref(specialize), fallback.ref,
+                                     std::move(declared), std::move(identity)),
+      fallback.counters, "native"};
 }
 
 Dataset make_template_hole(Spec spec) {
   NodeRef node = value_or_raise(
       Node::make(std::make_shared<Hole>(std::move(spec)), {}, ""));
-  return Dataset::of(
-      Tensor::object(make_ref<DatasetObject>(std::move(node))));
+  return Dataset::of(Tensor::object(make_ref<DatasetObject>(std::move(node))));
 }
 
 DatasetFunctionHandle make_template_function(expr::ProgramRef program,
@@ -335,11 +334,11 @@ DatasetFunctionHandle make_template_function(expr::ProgramRef program,
     const auto source = nb::cast<nb::tuple>(item);
     auto kind = nb::cast<Text>(source[1]);
     Factory factory = factory_of(kind, nb::cast<nb::tuple>(source[2]));
-    made.push_back({nb::cast<const Dataset&>(source[0]).node(),
-                    std::move(kind), std::move(factory)});
+    made.push_back({nb::cast<const Dataset&>(source[0]).node(), std::move(kind),
+                    std::move(factory)});
   }
-  return {std::make_shared<TemplateFunction>(
-              std::move(program), prototype.node(), std::move(made)),
+  return {std::make_shared<TemplateFunction>(std::move(program),
+                                             prototype.node(), std::move(made)),
           nullptr, "native"};
 }
 

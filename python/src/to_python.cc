@@ -35,26 +35,22 @@ PyObject* scalar(const Tensor& t) {
     case DType::kInt8:
       return number<PyInt8ScalarObject, std::int8_t>(&PyInt8ArrType_Type, t);
     case DType::kInt16:
-      return number<PyInt16ScalarObject, std::int16_t>(&PyInt16ArrType_Type,
-                                                       t);
+      return number<PyInt16ScalarObject, std::int16_t>(&PyInt16ArrType_Type, t);
     case DType::kInt32:
-      return number<PyInt32ScalarObject, std::int32_t>(&PyInt32ArrType_Type,
-                                                       t);
+      return number<PyInt32ScalarObject, std::int32_t>(&PyInt32ArrType_Type, t);
     case DType::kInt64:
-      return number<PyInt64ScalarObject, std::int64_t>(&PyInt64ArrType_Type,
-                                                       t);
+      return number<PyInt64ScalarObject, std::int64_t>(&PyInt64ArrType_Type, t);
     case DType::kUInt8:
-      return number<PyUInt8ScalarObject, std::uint8_t>(&PyUInt8ArrType_Type,
-                                                       t);
+      return number<PyUInt8ScalarObject, std::uint8_t>(&PyUInt8ArrType_Type, t);
     case DType::kUInt16:
-      return number<PyUInt16ScalarObject, std::uint16_t>(
-          &PyUInt16ArrType_Type, t);
+      return number<PyUInt16ScalarObject, std::uint16_t>(&PyUInt16ArrType_Type,
+                                                         t);
     case DType::kUInt32:
-      return number<PyUInt32ScalarObject, std::uint32_t>(
-          &PyUInt32ArrType_Type, t);
+      return number<PyUInt32ScalarObject, std::uint32_t>(&PyUInt32ArrType_Type,
+                                                         t);
     case DType::kUInt64:
-      return number<PyUInt64ScalarObject, std::uint64_t>(
-          &PyUInt64ArrType_Type, t);
+      return number<PyUInt64ScalarObject, std::uint64_t>(&PyUInt64ArrType_Type,
+                                                         t);
     case DType::kFloat16:
       return number<PyHalfScalarObject, std::uint16_t>(&PyHalfArrType_Type, t);
     case DType::kFloat32:
@@ -80,8 +76,8 @@ PyObject* string_array(const Tensor& t) {
       PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
   for (std::int64_t i = 0, n = t.num_elements(); i < n; ++i) {
     const std::string_view s = t.str(i);
-    PyObject* value = PyBytes_FromStringAndSize(
-        s.data(), static_cast<Py_ssize_t>(s.size()));
+    PyObject* value =
+        PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
     if (value == nullptr) {
       Py_DECREF(array);
       return nullptr;

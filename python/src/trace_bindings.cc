@@ -1,4 +1,8 @@
 // Recording what a pipeline does, and writing it as a timeline.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,10 +11,6 @@
 #include "penstock/runtime/iterator.h"
 #include "penstock/runtime/trace.h"
 #include "penstock/timeline/perfetto.h"
-
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 namespace {

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kPrefix = 16;  // size of the header, number of rows
 
-std::size_t aligned(std::size_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
+std::size_t aligned(std::size_t n) {
+  return (n + kAlign - 1) / kAlign * kAlign;
+}
 
 }  // namespace
 
@@ -70,8 +72,8 @@ Status WireWriter::add(const Element& element, std::uint64_t key) {
       Encoder number;
       number.u64(static_cast<std::uint64_t>(t.dtype()));
       number.u64(0);
-      number.raw({reinterpret_cast<const char*>(t.data()),
-                  dtype_size(t.dtype())});
+      number.raw(
+          {reinterpret_cast<const char*>(t.data()), dtype_size(t.dtype())});
       header_ += std::move(number).take();
     } else {
       add_tensor(t);
@@ -143,8 +145,8 @@ class WireReader {
     if (rank == 0) {
       const std::byte* data = piece(in.u64(), size, 1);
       if (data == nullptr) return bad();
-      return Tensor::string_view_of(
-          {reinterpret_cast<const char*>(data), size}, owner_);
+      return Tensor::string_view_of({reinterpret_cast<const char*>(data), size},
+                                    owner_);
     }
     const std::byte* offsets = piece(in.u64(), n + 1, sizeof(std::int64_t));
     const std::byte* bytes = piece(in.u64(), size, 1);

@@ -80,8 +80,8 @@ class Server {
 
   /// The exception, pickled; never empty.
   std::string failure(const PythonError& error) const {
-    const Owned bytes(PyObject_CallFunctionObjArgs(
-        dump_failure_, error.exception(), nullptr));
+    const Owned bytes(PyObject_CallFunctionObjArgs(dump_failure_,
+                                                   error.exception(), nullptr));
     if (bytes.get() == nullptr || !PyBytes_Check(bytes.get())) {
       PyErr_Clear();
       return "?";

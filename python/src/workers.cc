@@ -91,8 +91,8 @@ StatusOr<std::unique_ptr<WorkerLink>> spawn() {
   std::vector<std::string> arguments = program().argv;
   for (const std::uint64_t number :
        {std::uint64_t{kSocketInWorker}, std::uint64_t{kArenaInWorker},
-        static_cast<std::uint64_t>(arena->reserved()),
-        arena->offset_of(*slot), static_cast<std::uint64_t>(getpid())}) {
+        static_cast<std::uint64_t>(arena->reserved()), arena->offset_of(*slot),
+        static_cast<std::uint64_t>(getpid())}) {
     arguments.push_back(std::to_string(number));
   }
   std::vector<char*> argv;

@@ -11,7 +11,8 @@ namespace penstock::detail {
 
 using OpOr = StatusOr<std::shared_ptr<const Operator>>;
 
-/// `op` on `inputs`, under the error policy of the chain; throws what refuses it.
+/// `op` on `inputs`, under the error policy of the chain; throws what refuses
+/// it.
 Dataset build_dataset(OpOr op, std::vector<NodeRef> inputs, std::string name);
 
 }  // namespace penstock::detail

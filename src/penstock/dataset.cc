@@ -6,11 +6,11 @@
 #include "penstock/element_failure.h"
 #include "penstock/ops/batch/batch.h"
 #include "penstock/ops/bucket_by_sequence_length/bucket_by_sequence_length.h"
+#include "penstock/ops/cache/cache.h"
 #include "penstock/ops/choose_from_datasets/choose_from_datasets.h"
 #include "penstock/ops/concatenate/concatenate.h"
 #include "penstock/ops/counter/counter.h"
 #include "penstock/ops/enumerate/enumerate.h"
-#include "penstock/ops/cache/cache.h"
 #include "penstock/ops/filter/filter.h"
 #include "penstock/ops/flat_map/flat_map.h"
 #include "penstock/ops/from_generator/from_generator.h"
@@ -54,16 +54,15 @@ Dataset build_dataset(OpOr op, std::vector<NodeRef> inputs, std::string name) {
   NodeRef node = value_or_throw(
       Node::make(*std::move(op), std::move(inputs), std::move(name)));
   if (node->error_policy) {
-    node = value_or_throw(
-        ops::with_error_policy(node, node->options.on_error));
+    node = value_or_throw(ops::with_error_policy(node, node->options.on_error));
   }
   return Dataset(std::move(node));
 }
 
 }  // namespace detail
 
-using detail::OpOr;
 using detail::build_dataset;
+using detail::OpOr;
 
 Iterator::Iterator(std::unique_ptr<IteratorCore> core)
     : core_(std::move(core)) {}
@@ -92,10 +91,14 @@ std::optional<Element> Iterator::next() {
   std::optional<Element> element(std::in_place);
   ErrorRef error;
   switch (core_->next(*element, error)) {
-    case IteratorCore::Next::kElement: return element;
-    case IteratorCore::Next::kEnd: element.reset(); return element;
+    case IteratorCore::Next::kElement:
+      return element;
+    case IteratorCore::Next::kEnd:
+      element.reset();
+      return element;
     case IteratorCore::Next::kInterrupted:
-    case IteratorCore::Next::kError: break;
+    case IteratorCore::Next::kError:
+      break;
   }
   throw ElementFailure(std::move(error));
 }
@@ -106,9 +109,11 @@ StatusOr<std::optional<Element>> Iterator::try_next() {
   switch (core_->next(element, error)) {
     case IteratorCore::Next::kElement:
       return std::optional<Element>(std::move(element));
-    case IteratorCore::Next::kEnd: return std::optional<Element>();
+    case IteratorCore::Next::kEnd:
+      return std::optional<Element>();
     case IteratorCore::Next::kInterrupted:
-    case IteratorCore::Next::kError: break;
+    case IteratorCore::Next::kError:
+      break;
   }
   return error->to_status();
 }
@@ -118,32 +123,33 @@ Dataset::Dataset(NodeRef node)
 
 Dataset Dataset::range(std::int64_t stop) { return range(0, stop); }
 
-Dataset Dataset::range(std::int64_t start, std::int64_t stop,
-                       std::int64_t step, std::string name) {
+Dataset Dataset::range(std::int64_t start, std::int64_t stop, std::int64_t step,
+                       std::string name) {
   return build_dataset(ops::make_range(start, stop, step), {}, std::move(name));
 }
 
 Dataset Dataset::from_tensors(Element element, std::string name) {
   return build_dataset(ops::make_from_tensors(std::move(element)), {},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::from_tensor_slices(Element element, std::string name) {
   return build_dataset(ops::make_from_tensor_slices(std::move(element)), {},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::from_list(std::vector<Element> elements, std::string name) {
-  return build_dataset(ops::make_from_list(std::move(elements)), {}, std::move(name));
+  return build_dataset(ops::make_from_list(std::move(elements)), {},
+                       std::move(name));
 }
 
-Dataset Dataset::generator_dataset(SequentialFactory open,
-                                   std::string identity,
+Dataset Dataset::generator_dataset(SequentialFactory open, std::string identity,
                                    SourceOptions options) {
-  return build_dataset(ops::make_from_generator(std::move(open), std::move(identity),
-                                        std::move(options.output_signature),
-                                        options.cardinality),
-               {}, std::move(options.name));
+  return build_dataset(
+      ops::make_from_generator(std::move(open), std::move(identity),
+                               std::move(options.output_signature),
+                               options.cardinality),
+      {}, std::move(options.name));
 }
 
 Dataset Dataset::indexable_dataset(
@@ -157,24 +163,26 @@ Dataset Dataset::indexable_dataset(
 
 Dataset Dataset::from_source(std::shared_ptr<const RandomAccessSource> source,
                              std::string name) {
-  return build_dataset(ops::make_random_access(std::move(source), "from_source"), {},
-               std::move(name));
+  return build_dataset(
+      ops::make_random_access(std::move(source), "from_source"), {},
+      std::move(name));
 }
 
 Dataset Dataset::from_source(SequentialFactory open, SourceOptions options) {
   std::string identity =
       absl::StrCat(open ? open.target_type().name() : "", ":", options.name);
-  return build_dataset(ops::make_sequential(std::move(open),
-                                    {"from_source", std::move(identity),
-                                     std::move(options.output_signature),
-                                     options.cardinality}),
-               {}, std::move(options.name));
+  return build_dataset(
+      ops::make_sequential(
+          std::move(open),
+          {"from_source", std::move(identity),
+           std::move(options.output_signature), options.cardinality}),
+      {}, std::move(options.name));
 }
 
 Dataset Dataset::random(std::optional<std::uint64_t> seed,
                         bool rerandomize_each_iteration, std::string name) {
   return build_dataset(ops::make_random(seed, rerandomize_each_iteration), {},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::counter(std::int64_t start, std::int64_t step,
@@ -191,15 +199,17 @@ Dataset Dataset::map_function(FunctionRef fn, const MapOptions& options) const {
 
 Dataset Dataset::filter_function(FunctionRef fn,
                                  const MapOptions& options) const {
-  return build_dataset(ops::make_filter(std::move(fn),
-                                {options.num_parallel_calls,
-                                 options.deterministic, options.on_error}),
-               {node_}, options.name);
+  return build_dataset(
+      ops::make_filter(std::move(fn),
+                       {options.num_parallel_calls, options.deterministic,
+                        options.on_error}),
+      {node_}, options.name);
 }
 
 Dataset Dataset::flat_map_function(DatasetFunctionRef fn,
                                    const FlatMapOptions& options) const {
-  return build_dataset(ops::make_flat_map(std::move(fn)), {node_}, options.name);
+  return build_dataset(ops::make_flat_map(std::move(fn)), {node_},
+                       options.name);
 }
 
 Dataset Dataset::interleave_function(DatasetFunctionRef fn,
@@ -217,9 +227,9 @@ Dataset Dataset::group_by_window_function(
   ops::GroupByWindowOptions group;
   group.window_size = options.window_size;
   group.window_size_func = options.window_size_func;
-  return build_dataset(ops::make_group_by_window(std::move(key), std::move(reduce),
-                                         std::move(group)),
-               {node_}, options.name);
+  return build_dataset(ops::make_group_by_window(
+                           std::move(key), std::move(reduce), std::move(group)),
+                       {node_}, options.name);
 }
 
 Dataset Dataset::bucket_function(FunctionRef length,
@@ -229,10 +239,9 @@ Dataset Dataset::bucket_function(FunctionRef length,
   return build_dataset(
       ops::make_bucket_by_sequence_length(
           std::move(length), node_->spec,
-          {std::move(boundaries), std::move(batch_sizes),
-           options.padded_shapes, options.padding_values,
-           options.pad_to_bucket_boundary, options.no_padding,
-           options.drop_remainder}),
+          {std::move(boundaries), std::move(batch_sizes), options.padded_shapes,
+           options.padding_values, options.pad_to_bucket_boundary,
+           options.no_padding, options.drop_remainder}),
       {node_}, options.name);
 }
 
@@ -250,12 +259,12 @@ Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
                                       SampleOptions options) {
   std::vector<NodeRef> inputs;
   for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
-  return build_dataset(ops::make_sample_from_datasets(
-                   datasets.size(),
-                   {std::move(options.weights), options.seed,
-                    options.stop_on_empty_dataset,
-                    options.rerandomize_each_iteration}),
-               std::move(inputs), options.name);
+  return build_dataset(
+      ops::make_sample_from_datasets(
+          datasets.size(),
+          {std::move(options.weights), options.seed,
+           options.stop_on_empty_dataset, options.rerandomize_each_iteration}),
+      std::move(inputs), options.name);
 }
 
 Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets,
@@ -263,30 +272,30 @@ Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets,
                                       ChooseOptions options) {
   std::vector<NodeRef> inputs{choice.node()};
   for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
-  return build_dataset(ops::make_choose_from_datasets(datasets.size(),
-                                              options.stop_on_empty_dataset),
-               std::move(inputs), options.name);
+  return build_dataset(ops::make_choose_from_datasets(
+                           datasets.size(), options.stop_on_empty_dataset),
+                       std::move(inputs), options.name);
 }
 
 Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {
-  return build_dataset(ops::make_batch(batch_size, options.drop_remainder), {node_},
-               options.name);
+  return build_dataset(ops::make_batch(batch_size, options.drop_remainder),
+                       {node_}, options.name);
 }
 
 Dataset Dataset::padded_batch(std::int64_t batch_size,
                               PaddedBatchOptions options) const {
-  return build_dataset(ops::make_padded_batch(
-                   batch_size, {std::move(options.padded_shapes),
-                                std::move(options.padding_values),
-                                options.drop_remainder}),
-               {node_}, std::move(options.name));
+  return build_dataset(
+      ops::make_padded_batch(batch_size, {std::move(options.padded_shapes),
+                                          std::move(options.padding_values),
+                                          options.drop_remainder}),
+      {node_}, std::move(options.name));
 }
 
 Dataset Dataset::ragged_batch(std::int64_t batch_size,
                               BatchOptions options) const {
-  return build_dataset(ops::make_ragged_batch(batch_size, options.drop_remainder,
-                                      node_->spec),
-               {node_}, std::move(options.name));
+  return build_dataset(
+      ops::make_ragged_batch(batch_size, options.drop_remainder, node_->spec),
+      {node_}, std::move(options.name));
 }
 
 Dataset Dataset::pack(std::int64_t length, PackOptions options) const {
@@ -295,11 +304,11 @@ Dataset Dataset::pack(std::int64_t length, PackOptions options) const {
 
 Dataset Dataset::pack(std::vector<std::int64_t> lengths,
                       PackOptions options) const {
-  return build_dataset(ops::make_pack({std::move(lengths), options.num_open,
-                               options.split_long,
-                               std::move(options.padding_values),
-                               options.drop_remainder}),
-               {node_}, std::move(options.name));
+  return build_dataset(
+      ops::make_pack({std::move(lengths), options.num_open, options.split_long,
+                      std::move(options.padding_values),
+                      options.drop_remainder}),
+      {node_}, std::move(options.name));
 }
 
 Dataset Dataset::shuffle(ShuffleOptions options) const {
@@ -317,8 +326,8 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
         "; put the shuffle before it, or use a buffer_size"));
   }
   return build_dataset(ops::make_shuffle({options.buffer_size, options.seed,
-                                  options.reshuffle_each_iteration}),
-               {node_}, options.name);
+                                          options.reshuffle_each_iteration}),
+                       {node_}, options.name);
 }
 
 Dataset Dataset::repeat(std::int64_t count, std::string name) const {
@@ -326,18 +335,20 @@ Dataset Dataset::repeat(std::int64_t count, std::string name) const {
 }
 
 Dataset Dataset::cache(CacheOptions options) const {
-  return build_dataset(options.path ? ops::make_file_cache(*std::move(options.path))
-                            : ops::make_cache(),
-               {node_}, std::move(options.name));
+  return build_dataset(options.path
+                           ? ops::make_file_cache(*std::move(options.path))
+                           : ops::make_cache(),
+                       {node_}, std::move(options.name));
 }
 
 Dataset Dataset::cache(std::string path, std::string name) const {
   return build_dataset(ops::make_file_cache(std::move(path)), {node_},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::snapshot(std::string path, std::string name) const {
-  return build_dataset(ops::make_snapshot(std::move(path)), {node_}, std::move(name));
+  return build_dataset(ops::make_snapshot(std::move(path)), {node_},
+                       std::move(name));
 }
 
 Dataset Dataset::load(const std::string& path, std::string name) {
@@ -355,11 +366,12 @@ Dataset Dataset::skip(std::int64_t count, std::string name) const {
 Dataset Dataset::take_while_function(FunctionRef predicate,
                                      std::string name) const {
   return build_dataset(ops::make_take_while(std::move(predicate)), {node_},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::unbatch(std::string name) const {
-  return build_dataset(ops::make_unbatch(node_->spec), {node_}, std::move(name));
+  return build_dataset(ops::make_unbatch(node_->spec), {node_},
+                       std::move(name));
 }
 
 Dataset Dataset::rebatch(std::int64_t batch_size, BatchOptions options) const {
@@ -369,14 +381,15 @@ Dataset Dataset::rebatch(std::int64_t batch_size, BatchOptions options) const {
 Dataset Dataset::rebatch(std::vector<std::int64_t> batch_sizes,
                          BatchOptions options) const {
   return build_dataset(ops::make_rebatch(std::move(batch_sizes),
-                                 options.drop_remainder, node_->spec),
-               {node_}, std::move(options.name));
+                                         options.drop_remainder, node_->spec),
+                       {node_}, std::move(options.name));
 }
 
 Dataset Dataset::window(std::int64_t size, WindowOptions options) const {
-  return build_dataset(ops::make_window({size, options.shift.value_or(size),
-                                 options.stride, options.drop_remainder}),
-               {node_}, std::move(options.name));
+  return build_dataset(
+      ops::make_window({size, options.shift.value_or(size), options.stride,
+                        options.drop_remainder}),
+      {node_}, std::move(options.name));
 }
 
 Dataset Dataset::of(const Tensor& nested) {
@@ -402,9 +415,10 @@ void Dataset::check_fold(std::string_view op,
 Dataset Dataset::scan_function(Element initial_state, ScanFunction fn,
                                std::string identity,
                                const ScanOptions& options) const {
-  return build_dataset(ops::make_scan(std::move(initial_state), std::move(fn),
-                              {options.output_signature, std::move(identity)}),
-               {node_}, options.name);
+  return build_dataset(
+      ops::make_scan(std::move(initial_state), std::move(fn),
+                     {options.output_signature, std::move(identity)}),
+      {node_}, options.name);
 }
 
 Element Dataset::reduce_function(Element state,
@@ -432,7 +446,8 @@ Dataset Dataset::unique(std::string name) const {
 
 Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index,
                        std::string name) const {
-  return build_dataset(ops::make_shard(num_shards, index), {node_}, std::move(name));
+  return build_dataset(ops::make_shard(num_shards, index), {node_},
+                       std::move(name));
 }
 
 Dataset Dataset::enumerate(std::int64_t start, std::string name) const {
@@ -441,20 +456,21 @@ Dataset Dataset::enumerate(std::int64_t start, std::string name) const {
 
 Dataset Dataset::concatenate(const Dataset& other, std::string name) const {
   return build_dataset(ops::make_concatenate(), {node_, other.node_},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::zip(const Structure* structure,
                      const std::vector<Dataset>& datasets, std::string name) {
   if (structure != nullptr && structure->num_leaves() != datasets.size()) {
-    throw Error(invalid_argument("zip: datasets must be as many as the "
-                                 "structure ",
-                                 structure->to_string(), " has leaves, got ",
-                                 datasets.size()));
+    throw Error(invalid_argument(
+        "zip: datasets must be as many as the "
+        "structure ",
+        structure->to_string(), " has leaves, got ", datasets.size()));
   }
   std::vector<NodeRef> nodes;
   for (const Dataset& dataset : datasets) nodes.push_back(dataset.node_);
-  return build_dataset(ops::make_zip(structure), std::move(nodes), std::move(name));
+  return build_dataset(ops::make_zip(structure), std::move(nodes),
+                       std::move(name));
 }
 
 Dataset Dataset::zip(const std::vector<Dataset>& datasets, std::string name) {
@@ -485,7 +501,8 @@ Dataset Dataset::prefetch(std::int64_t n, std::string name) const {
 
 Dataset Dataset::ignore_errors(std::optional<std::int64_t> limit,
                                std::string name) const {
-  return build_dataset(ops::make_ignore_errors(limit), {node_}, std::move(name));
+  return build_dataset(ops::make_ignore_errors(limit), {node_},
+                       std::move(name));
 }
 
 Dataset Dataset::with_options(Options options) const {
@@ -506,9 +523,8 @@ std::string Dataset::explain() const {
 
 Element Dataset::at(std::int64_t i) const {
   if (!node_->indexed) {
-    throw Error(absl::FailedPreconditionError(
-        absl::StrCat("at: ", node_->stage().to_string(),
-                     " does not give random access")));
+    throw Error(absl::FailedPreconditionError(absl::StrCat(
+        "at: ", node_->stage().to_string(), " does not give random access")));
   }
   const std::int64_t size = node_->cardinality.is_infinite()
                                 ? std::numeric_limits<std::int64_t>::max()
@@ -522,8 +538,7 @@ Element Dataset::at(std::int64_t i) const {
   run.count = 1;
   std::vector<Block> blocks;
   const Status status = read_indexed(
-      *node_, run, Epoch{state_->seed(node_->options), 0}, nullptr, "",
-      blocks);
+      *node_, run, Epoch{state_->seed(node_->options), 0}, nullptr, "", blocks);
   if (!status.ok()) throw Error(status);
   const Block& block = blocks.front();
   if (ErrorRef error = block.error_ref(0)) {
@@ -552,9 +567,8 @@ void Dataset::save(const std::string& path, const SaveOptions& options) const {
       ops::DatasetWriter::create(FileSystem::local(), path));
   Iterator it = iterator();
   for (std::int64_t i = 0; std::optional<Element> element = it.next(); ++i) {
-    const std::int64_t shard = options.shard_func
-                                   ? options.shard_func(*element)
-                                   : i % options.num_shards;
+    const std::int64_t shard = options.shard_func ? options.shard_func(*element)
+                                                  : i % options.num_shards;
     const Status status = writer->add(shard, *element);
     if (!status.ok()) throw Error(status);
   }

@@ -238,8 +238,7 @@ class Dataset {
   static Dataset from_generator(F make, SourceOptions options = {}) {
     using Source = detail::GeneratorSource<detail::GeneratorOf<F>>;
     if (!options.output_signature.known()) {
-      options.output_signature =
-          detail::result_spec<typename Source::Value>();
+      options.output_signature = detail::result_spec<typename Source::Value>();
     }
     return generator_dataset(detail::generator_factory(std::move(make)),
                              detail::function_identity<F>(options.name),
@@ -372,8 +371,8 @@ class Dataset {
         options);
   }
   /// Collects elements of equal key_fn(element) to windows; the elements of
-  /// reduce_fn(std::int64_t key, Dataset window) follow. What is left at the end
-  /// comes out in key order.
+  /// reduce_fn(std::int64_t key, Dataset window) follow. What is left at the
+  /// end comes out in key order.
   template <class K, class R>
   Dataset group_by_window(K key_fn, R reduce_fn,
                           GroupByWindowOptions options) const {
@@ -536,16 +535,14 @@ class Dataset {
                             const FlatMapOptions& options) const;
   Dataset interleave_function(DatasetFunctionRef fn,
                               const InterleaveOptions& options) const;
-  static Dataset generator_dataset(SequentialFactory open,
-                                   std::string identity,
+  static Dataset generator_dataset(SequentialFactory open, std::string identity,
                                    SourceOptions options);
   static Dataset indexable_dataset(
       std::int64_t size, std::function<StatusOr<Element>(std::int64_t)> fn,
       std::string identity, SourceOptions options);
   Dataset take_while_function(FunctionRef predicate, std::string name) const;
   Dataset scan_function(Element initial_state, ScanFunction fn,
-                        std::string identity,
-                        const ScanOptions& options) const;
+                        std::string identity, const ScanOptions& options) const;
   Element reduce_function(Element state, const ReduceFunction& fn) const;
   Dataset group_by_window_function(FunctionRef key, DatasetFunctionRef reduce,
                                    const GroupByWindowOptions& options) const;

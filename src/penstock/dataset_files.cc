@@ -1,6 +1,6 @@
 // The methods of Dataset that read files.
-#include "penstock/dataset.h"
 #include "penstock/build_dataset.h"
+#include "penstock/dataset.h"
 #include "penstock/io/glob.h"
 #include "penstock/ops/csv/csv.h"
 #include "penstock/ops/fixed_length_records/fixed_length_records.h"
@@ -17,12 +17,13 @@
 namespace penstock {
 namespace {
 
-using detail::OpOr;
 using detail::build_dataset;
+using detail::OpOr;
 
 std::vector<std::string> expand(std::string_view op, const FileNames& files) {
   if (files.names().empty()) {
-    throw Error(invalid_argument(to_absl(op), ": files must be given, got none"));
+    throw Error(
+        invalid_argument(to_absl(op), ": files must be given, got none"));
   }
   auto names = expand_names(FileSystem::local(), files.names());
   if (!names.ok()) {
@@ -35,8 +36,9 @@ Compression compression_of(std::string_view op, const std::string& name) {
   const auto known = compression_from_name(name);
   if (!known) {
     throw Error(invalid_argument(
-        to_absl(op), ": compression must be '', GZIP, ZLIB, ZSTD or auto, got '",
-        name, "'"));
+        to_absl(op),
+        ": compression must be '', GZIP, ZLIB, ZSTD or auto, got '", name,
+        "'"));
   }
   return *known;
 }
@@ -67,7 +69,7 @@ ops::TFRecordOptions lower_options(const TFRecordOptions& options) {
 Dataset Dataset::list_files(const FileNames& patterns,
                             ListFilesOptions options) {
   Dataset names = build_dataset(ops::make_list_files(patterns.names()), {},
-                        std::move(options.name));
+                                std::move(options.name));
   if (!options.shuffle) return names;
   return names.shuffle({.buffer_size = kGlobal, .seed = options.seed});
 }
@@ -76,14 +78,16 @@ Dataset Dataset::tfrecord(const FileNames& files, TFRecordOptions options) {
   const ops::TFRecordOptions own = lower_options(options);
   std::vector<std::string> names = expand("tfrecord", files);
   auto indexed = detail::value_or_throw(ops::make_indexed_tfrecord(names, own));
-  if (indexed) return build_dataset(OpOr(std::move(indexed)), {}, std::move(options.name));
-  return build_dataset(ops::make_tfrecord(own), {names_dataset(std::move(names)).node()},
-               std::move(options.name));
+  if (indexed)
+    return build_dataset(OpOr(std::move(indexed)), {}, std::move(options.name));
+  return build_dataset(ops::make_tfrecord(own),
+                       {names_dataset(std::move(names)).node()},
+                       std::move(options.name));
 }
 
 Dataset Dataset::tfrecord(const Dataset& files, TFRecordOptions options) {
-  return build_dataset(ops::make_tfrecord(lower_options(options)), {files.node()},
-               std::move(options.name));
+  return build_dataset(ops::make_tfrecord(lower_options(options)),
+                       {files.node()}, std::move(options.name));
 }
 
 namespace {
@@ -152,7 +156,7 @@ Dataset Dataset::text_lines(const FileNames& files, TextLinesOptions options) {
 
 Dataset Dataset::text_lines(const Dataset& files, TextLinesOptions options) {
   return build_dataset(lower_text_lines(options), {files.node()},
-               std::move(options.name));
+                       std::move(options.name));
 }
 
 Dataset Dataset::fixed_length_records(const FileNames& files,
@@ -162,7 +166,7 @@ Dataset Dataset::fixed_length_records(const FileNames& files,
   std::vector<std::string> names = expand("fixed_length_records", files);
   if (own.compression == Compression::kNone) {
     return build_dataset(ops::make_indexed_fixed_length_records(names, own), {},
-                 std::move(options.name));
+                         std::move(options.name));
   }
   return fixed_length_records(names_dataset(std::move(names)), record_bytes,
                               std::move(options));
@@ -183,13 +187,14 @@ Dataset Dataset::csv(const FileNames& files, CsvOptions options) {
     own.columns = detail::value_or_throw(
         ops::infer_columns(FileSystem::local(), names[0], own));
   }
-  return build_dataset(ops::make_csv(own), {names_dataset(std::move(names)).node()},
-               std::move(options.name));
+  return build_dataset(ops::make_csv(own),
+                       {names_dataset(std::move(names)).node()},
+                       std::move(options.name));
 }
 
 Dataset Dataset::csv(const Dataset& files, CsvOptions options) {
   return build_dataset(ops::make_csv(lower_options(options)), {files.node()},
-               std::move(options.name));
+                       std::move(options.name));
 }
 
 Dataset Dataset::jsonl(const FileNames& files, std::vector<JsonField> fields,
@@ -201,7 +206,7 @@ Dataset Dataset::jsonl(const FileNames& files, std::vector<JsonField> fields,
 Dataset Dataset::jsonl(const Dataset& files, std::vector<JsonField> fields,
                        JsonlOptions options) {
   return build_dataset(lower_jsonl(std::move(fields), options), {files.node()},
-               std::move(options.name));
+                       std::move(options.name));
 }
 
 Dataset Dataset::tar(const FileNames& files, TarOptions options) {
@@ -209,23 +214,25 @@ Dataset Dataset::tar(const FileNames& files, TarOptions options) {
 }
 
 Dataset Dataset::tar(const Dataset& files, TarOptions options) {
-  return build_dataset(lower_tar(options), {files.node()}, std::move(options.name));
+  return build_dataset(lower_tar(options), {files.node()},
+                       std::move(options.name));
 }
 
 Dataset Dataset::image_folder(const std::string& root,
                               ImageFolderOptions options) {
   return build_dataset(ops::make_image_folder(root, options.extensions), {},
-               std::move(options.name));
+                       std::move(options.name));
 }
 
 Dataset Dataset::npy(const FileNames& files, std::string name) {
-  return build_dataset(ops::make_npy(expand("npy", files)), {}, std::move(name));
+  return build_dataset(ops::make_npy(expand("npy", files)), {},
+                       std::move(name));
 }
 
 Dataset Dataset::parse_example(std::vector<Feature> features,
                                std::string name) const {
   return build_dataset(ops::make_parse_example(std::move(features)), {node_},
-               std::move(name));
+                       std::move(name));
 }
 
 Dataset Dataset::parse_sequence_example(std::vector<Feature> context_features,

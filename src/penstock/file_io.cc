@@ -36,7 +36,8 @@ Element frame_batch(const Tensor& batch, std::int64_t shards,
   std::vector<std::int64_t> sizes;
   for (std::int64_t s = 0; s < shards; ++s) {
     std::vector<std::string_view> payloads;
-    for (std::int64_t i = s; i < n; i += shards) payloads.push_back(batch.str(i));
+    for (std::int64_t i = s; i < n; i += shards)
+      payloads.push_back(batch.str(i));
     framed.push_back(
         detail::value_or_throw(ops::frame_records(payloads, options)));
   }
@@ -56,8 +57,7 @@ StatusOr<Tensor> read_file(std::string_view path) {
 }
 
 std::vector<std::string> class_names(const std::string& root) {
-  return detail::value_or_throw(
-      ops::image_classes(FileSystem::local(), root));
+  return detail::value_or_throw(ops::image_classes(FileSystem::local(), root));
 }
 
 namespace {
@@ -99,10 +99,9 @@ StatusOr<Element> parse_example(const Tensor& serialized,
 StatusOr<Element> parse_single_sequence_example(
     std::string_view serialized, std::vector<Feature> context_features,
     std::vector<Feature> sequence_features) {
-  PS_ASSIGN_OR_RETURN(
-      const auto parser,
-      SequenceExampleParser::make(std::move(context_features),
-                                  std::move(sequence_features)));
+  PS_ASSIGN_OR_RETURN(const auto parser, SequenceExampleParser::make(
+                                             std::move(context_features),
+                                             std::move(sequence_features)));
   return parser->parse(serialized);
 }
 
@@ -141,9 +140,9 @@ std::vector<std::string> write_tfrecord(const Dataset& dataset,
   const Spec wanted = Spec::tensor(DType::kString, PartialShape(Shape{}));
   if (dataset.element_spec().known() &&
       !Spec::unify(dataset.element_spec(), wanted).ok()) {
-    throw Error(invalid_argument(
-        "write_tfrecord: elements must be strings, got ",
-        dataset.element_spec().to_string()));
+    throw Error(
+        invalid_argument("write_tfrecord: elements must be strings, got ",
+                         dataset.element_spec().to_string()));
   }
   const ops::RecordWriterOptions own =
       writer_options("write_tfrecord", options.compression,
@@ -151,9 +150,9 @@ std::vector<std::string> write_tfrecord(const Dataset& dataset,
   std::vector<std::string> names;
   std::vector<std::unique_ptr<ops::RecordWriter>> writers;
   for (std::int64_t s = 0; s < shards; ++s) {
-    names.push_back(shards == 1 ? path
-                                : absl::StrFormat("%s-%05d-of-%05d", path, s,
-                                                  shards));
+    names.push_back(shards == 1
+                        ? path
+                        : absl::StrFormat("%s-%05d-of-%05d", path, s, shards));
     writers.push_back(detail::value_or_throw(
         ops::RecordWriter::create(FileSystem::local(), names.back(), own)));
   }

@@ -19,9 +19,9 @@ namespace penstock {
 /// are looked up, sorted, when the graph is built.
 class FileNames {
  public:
-  FileNames(const char* name) : names_{name} {}  // NOLINT
+  FileNames(const char* name) : names_{name} {}             // NOLINT
   FileNames(std::string name) : names_{std::move(name)} {}  // NOLINT
-  FileNames(std::vector<std::string> names)  // NOLINT
+  FileNames(std::vector<std::string> names)                 // NOLINT
       : names_(std::move(names)) {}
   FileNames(std::initializer_list<std::string> names) : names_(names) {}
 
@@ -112,8 +112,8 @@ struct TarOptions {
 
 struct ImageFolderOptions {
   /// In lower case, with the dot.
-  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png", ".bmp",
-                                         ".gif", ".webp"};
+  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",
+                                         ".bmp", ".gif",  ".webp"};
   std::string name = "";
 };
 

@@ -58,9 +58,10 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
     } else {
       if (!state.known()) return absl::OkStatus();
       if (!state.structure()->is_leaf()) {
-        return invalid_argument("the function takes one tensor as its state, "
-                                "the state is ",
-                                state.to_string());
+        return invalid_argument(
+            "the function takes one tensor as its state, "
+            "the state is ",
+            state.to_string());
       }
       return check_argument(argument_spec<State>(), state.leaves()[0], 0);
     }
@@ -136,8 +137,9 @@ ScanFunction make_scan_function(F fn) {
   using Result = typename Fold<F>::Result;
   static_assert(IsTuple<Result>::value && std::tuple_size_v<Result> == 2,
                 "the function must return a pair: the next state, the output");
-  return [fn = std::move(fn)](const Element& state, const Element& element)
-             -> StatusOr<std::pair<Element, Element>> {
+  return [fn = std::move(fn)](
+             const Element& state,
+             const Element& element) -> StatusOr<std::pair<Element, Element>> {
     auto result = Fold<F>::call(fn, state, element);
     if (!result.ok()) return result.status();
     return std::pair<Element, Element>(

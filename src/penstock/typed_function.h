@@ -50,28 +50,30 @@ struct IsNumberVector<std::vector<T>>
     : std::bool_constant<Number<T> && !std::is_same_v<T, bool>> {};
 
 template <class T>
-constexpr bool kIsString = std::is_same_v<T, std::string_view> ||
-                           std::is_same_v<T, std::string>;
+constexpr bool kIsString =
+    std::is_same_v<T, std::string_view> || std::is_same_v<T, std::string>;
 
 /// A Dataset: made from a node, and gives it back.
 template <class T>
-concept DatasetLike = std::is_constructible_v<T, NodeRef> &&
-                      requires(const T& t) {
-                        { t.node() } -> std::convertible_to<NodeRef>;
-                      };
+concept DatasetLike =
+    std::is_constructible_v<T, NodeRef> && requires(const T& t) {
+      { t.node() } -> std::convertible_to<NodeRef>;
+    };
 
 // --- arguments ----------------------------------------------------------
 
 template <class T>
 LeafSpec argument_spec() {
-  if constexpr (Number<T>) return {dtype_of<T>(), PartialShape(Shape{})};
+  if constexpr (Number<T>)
+    return {dtype_of<T>(), PartialShape(Shape{})};
   else if constexpr (kIsString<T>)
     return {DType::kString, PartialShape(Shape{})};
   else if constexpr (IsNumberSpan<T>::value)
     return {dtype_of<typename T::value_type>(), PartialShape()};
   else if constexpr (DatasetLike<T>)
     return {DType::kObject, PartialShape(Shape{})};
-  else return {};
+  else
+    return {};
 }
 
 inline Status check_argument(const LeafSpec& wanted, const LeafSpec& given,
@@ -89,8 +91,10 @@ inline Status check_argument(const LeafSpec& wanted, const LeafSpec& given,
 
 template <class T>
 T get_argument(const Tensor& t) {
-  if constexpr (Number<T>) return t.value<T>();
-  else if constexpr (kIsString<T>) return T(t.str());
+  if constexpr (Number<T>)
+    return t.value<T>();
+  else if constexpr (kIsString<T>)
+    return T(t.str());
   else if constexpr (IsNumberSpan<T>::value)
     return t.as<typename T::value_type>();
   else if constexpr (DatasetLike<T>)
@@ -133,8 +137,10 @@ Spec result_spec() {
 template <class T>
 Element to_element(T&& value) {
   using U = std::remove_cvref_t<T>;
-  if constexpr (Number<U>) return Element(Tensor::scalar(value));
-  else if constexpr (kIsString<U>) return Element(Tensor::string(value));
+  if constexpr (Number<U>)
+    return Element(Tensor::scalar(value));
+  else if constexpr (kIsString<U>)
+    return Element(Tensor::string(value));
   else if constexpr (IsNumberVector<U>::value)
     return Element(Tensor::from(value));
   else if constexpr (std::is_same_v<U, Tensor>)
@@ -146,7 +152,8 @@ Element to_element(T&& value) {
               {to_element(std::forward<decltype(parts)>(parts))...});
         },
         std::forward<T>(value));
-  else return std::forward<T>(value);
+  else
+    return std::forward<T>(value);
 }
 
 template <class R>
@@ -178,8 +185,7 @@ class TypedFunction final : public Function {
                Block& out) const override {
     if constexpr (kColumnwise) {
       if (in.errors().empty() && fits(in)) {
-        return columnwise(in, context, out,
-                          std::index_sequence_for<Args...>());
+        return columnwise(in, context, out, std::index_sequence_for<Args...>());
       }
     }
     return apply_rowwise(
@@ -207,9 +213,9 @@ class TypedFunction final : public Function {
       std::is_same_v<std::remove_cvref_t<
                          std::tuple_element_t<0, std::tuple<Args..., void*>>>,
                      Element>;
-  static constexpr bool kColumnwise =
-      !kWantsRandom && kArgs > 0 && Number<R> &&
-      (Number<std::remove_cvref_t<Args>> && ...);
+  static constexpr bool kColumnwise = !kWantsRandom && kArgs > 0 && Number<R> &&
+                                      (Number<std::remove_cvref_t<Args>> &&
+                                       ...);
   template <std::size_t I>
   using Arg = std::remove_cvref_t<std::tuple_element_t<I, std::tuple<Args...>>>;
 
@@ -217,8 +223,7 @@ class TypedFunction final : public Function {
     if (kWhole || !input.known()) return absl::OkStatus();
     if (input.leaves().size() != kLeaves) {
       return invalid_argument("the function takes ", kLeaves,
-                              " arguments, the element is ",
-                              input.to_string());
+                              " arguments, the element is ", input.to_string());
     }
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       Status status;
@@ -226,13 +231,15 @@ class TypedFunction final : public Function {
                                                    input.leaves()[I], I)
                                   : status));
       return status;
-    }(std::make_index_sequence<kWhole ? 0 : kLeaves>());
+    }(std::make_index_sequence < kWhole ? 0 : kLeaves > ());
   }
 
   StatusOr<Element> call(const Element& element, RandomStream& random) const {
     if constexpr (kWhole) {
-      if constexpr (kWantsRandom) return to_result(fn_(element, random));
-      else return to_result(fn_(element));
+      if constexpr (kWantsRandom)
+        return to_result(fn_(element, random));
+      else
+        return to_result(fn_(element));
     } else {
       PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -268,8 +275,8 @@ class TypedFunction final : public Function {
     const std::int64_t strip = n < kManyRows ? 1 : 16;
     PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<R>(Shape{n}));
     R* const to = result.template mutable_as<R>().data();
-    const auto from = std::make_tuple(
-        in.column(I).tensor().template as<Arg<I>>().data()...);
+    const auto from =
+        std::make_tuple(in.column(I).tensor().template as<Arg<I>>().data()...);
     Block::Errors errors;
     std::int64_t i = 0;
     const auto stops = [&] { return i > 0 && context.overdue(); };
@@ -314,14 +321,16 @@ struct MakeTyped<F, R (C::*)(Args...) const noexcept> {
 /// Whether get_argument<T>() may be asked for `t`.
 template <class T>
 bool argument_fits(const Tensor& t) {
-  if constexpr (Number<T>) return t.dtype() == dtype_of<T>() && t.rank() == 0;
+  if constexpr (Number<T>)
+    return t.dtype() == dtype_of<T>() && t.rank() == 0;
   else if constexpr (kIsString<T>)
     return t.dtype() == DType::kString && t.rank() == 0;
   else if constexpr (IsNumberSpan<T>::value)
     return t.dtype() == dtype_of<typename T::value_type>();
   else if constexpr (DatasetLike<T>)
     return dynamic_cast<const DatasetObject*>(t.object()) != nullptr;
-  else return true;
+  else
+    return true;
 }
 
 template <class F, class R, class... Args>
@@ -425,9 +434,11 @@ DatasetFunctionRef make_dataset_function(F fn, Spec declared = {},
   if constexpr (std::is_convertible_v<F, DatasetFunctionRef>) {
     return fn;
   } else if constexpr (std::is_pointer_v<F>) {
-    return make_dataset_function([fn]<class R, class... A>(R (*)(A...)) {
-      return [fn](A... args) -> R { return fn(args...); };
-    }(fn), std::move(declared), std::move(name));
+    return make_dataset_function(
+        [fn]<class R, class... A>(R (*)(A...)) {
+          return [fn](A... args) -> R { return fn(args...); };
+        }(fn),
+        std::move(declared), std::move(name));
   } else {
     using Typed = typename MakeTypedDataset<F, decltype(&F::operator())>::Type;
     return std::make_shared<Typed>(std::move(fn), std::move(declared),
@@ -442,9 +453,11 @@ FunctionRef make_function(F fn, Spec declared = {}, std::string name = "") {
   if constexpr (std::is_convertible_v<F, FunctionRef>) {
     return fn;
   } else if constexpr (std::is_pointer_v<F>) {
-    return make_function([fn]<class R, class... A>(R (*)(A...)) {
-      return [fn](A... args) -> R { return fn(args...); };
-    }(fn), std::move(declared), std::move(name));
+    return make_function(
+        [fn]<class R, class... A>(R (*)(A...)) {
+          return [fn](A... args) -> R { return fn(args...); };
+        }(fn),
+        std::move(declared), std::move(name));
   } else {
     using Typed = typename MakeTyped<F, decltype(&F::operator())>::Type;
     return std::make_shared<Typed>(std::move(fn), std::move(declared),

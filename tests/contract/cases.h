@@ -13,8 +13,9 @@
 
 namespace penstock::testing {
 
-// Between the elements at which a test stops, saves or destroys. Sanitizers slow
-// everything tenfold, and look for other things than which element is wrong.
+// Between the elements at which a test stops, saves or destroys. Sanitizers
+// slow everything tenfold, and look for other things than which element is
+// wrong.
 #ifdef PENSTOCK_SANITIZED
 constexpr std::size_t kStride = 23;
 #else
@@ -61,8 +62,7 @@ inline std::string case_name(const ::testing::TestParamInfo<Case>& info) {
 }  // namespace penstock::testing
 
 /// Runs the ContractTests named `Suite` over `cases` (plain or all).
-#define PENSTOCK_CONTRACT(Suite, cases)                                \
-  INSTANTIATE_TEST_SUITE_P(Each, Suite,                                \
-                           ::testing::ValuesIn(                        \
-                               ::penstock::testing::cases##_cases()),  \
-                           ::penstock::testing::case_name)
+#define PENSTOCK_CONTRACT(Suite, cases)                                       \
+  INSTANTIATE_TEST_SUITE_P(                                                   \
+      Each, Suite, ::testing::ValuesIn(::penstock::testing::cases##_cases()), \
+      ::penstock::testing::case_name)

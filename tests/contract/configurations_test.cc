@@ -24,10 +24,11 @@ TEST_P(Configurations, GiveTheSameThroughPrefetch) {
   for (const std::int64_t n : {0, 1, 3}) {
     c.expect_same(run(c.make().prefetch(n), c.example->limit), expected,
                   absl::StrCat("prefetch(", n, ")"));
-    c.expect_same(run(c.make({.cpu_budget = 1, .fuse = false,
-                              .max_block_rows = 2}).prefetch(n),
-                      c.example->limit),
-                  expected, absl::StrCat("prefetch(", n, "), stages cut"));
+    c.expect_same(
+        run(c.make({.cpu_budget = 1, .fuse = false, .max_block_rows = 2})
+                .prefetch(n),
+            c.example->limit),
+        expected, absl::StrCat("prefetch(", n, "), stages cut"));
   }
 }
 
@@ -40,12 +41,13 @@ TEST_P(Configurations, GiveTheSameWhenElementsAreLate) {
   const Outcomes expected = run(*late({}), c.example->limit);
   const JitterScope jitter;
   c.expect_same(run(*late({}), c.example->limit), expected, "default");
-  c.expect_same(run(*late({.cpu_budget = 8, .max_block_rows = 3}),
-                    c.example->limit),
-                expected, "eight workers, blocks of 3");
-  c.expect_same(run(*late({.cpu_budget = 8, .fuse = false, .max_block_rows = 1}),
-                    c.example->limit),
-                expected, "eight workers, stages cut, blocks of 1");
+  c.expect_same(
+      run(*late({.cpu_budget = 8, .max_block_rows = 3}), c.example->limit),
+      expected, "eight workers, blocks of 3");
+  c.expect_same(
+      run(*late({.cpu_budget = 8, .fuse = false, .max_block_rows = 1}),
+          c.example->limit),
+      expected, "eight workers, stages cut, blocks of 1");
 }
 
 // Whatever calls a function row by row stops after each first row.
@@ -67,8 +69,7 @@ TEST_P(Configurations, GiveTheSameWhenBlocksAreGivenBack) {
     const std::string state = it.state_dict();
     it.close();
     Iterator again = c.make(options).iterator_on(simulation, state);
-    const auto left =
-        c.example->limit - static_cast<std::int64_t>(got.size());
+    const auto left = c.example->limit - static_cast<std::int64_t>(got.size());
     for (Outcome& o : take_some(again, left)) got.push_back(std::move(o));
     c.expect_same(got, expected, options.fuse ? "stages cut" : "default");
     EXPECT_FALSE(simulation.stuck());

@@ -16,7 +16,8 @@ TEST_P(Elements, AreWhatTheModelSays) {
   ASSERT_EQ(got.size(), wanted.size());
   if (!c.example->ordered) {
     Outcomes expected;
-    for (Element& element : wanted) expected.push_back({std::move(element), {}});
+    for (Element& element : wanted)
+      expected.push_back({std::move(element), {}});
     EXPECT_EQ(sorted(got), sorted(expected));
     return;
   }

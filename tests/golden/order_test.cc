@@ -61,9 +61,9 @@ TEST(Golden, ShuffleWindowSeedOfTheOptions) {
 }
 
 TEST(Golden, ShuffleWindowUnderRepeat) {
-  EXPECT_THAT(values(Dataset::range(6).shuffle(4, 7).repeat(3)),
-              ElementsAre(1, 3, 0, 5, 2, 4, 1, 0, 4, 2, 3, 5, 3, 1, 0, 5, 2,
-                          4));
+  EXPECT_THAT(
+      values(Dataset::range(6).shuffle(4, 7).repeat(3)),
+      ElementsAre(1, 3, 0, 5, 2, 4, 1, 0, 4, 2, 3, 5, 3, 1, 0, 5, 2, 4));
 }
 
 TEST(Golden, ShuffleLargeWindows) {
@@ -86,11 +86,9 @@ TEST(Golden, GlobalShuffleSmall) {
 TEST(Golden, GlobalShuffleLarge) {
   EXPECT_EQ(hash(Dataset::range(100000).shuffle(kGlobal, 7)),
             "f7bf0a9a5e2f961b30229478a7b6a356");
-  EXPECT_THAT(values(Dataset::range(1'000'000'000'000)
-                         .shuffle(kGlobal, 7)
-                         .take(4)),
-              ElementsAre(406696976907, 222304544917, 124092442020,
-                          919642548542));
+  EXPECT_THAT(
+      values(Dataset::range(1'000'000'000'000).shuffle(kGlobal, 7).take(4)),
+      ElementsAre(406696976907, 222304544917, 124092442020, 919642548542));
 }
 
 std::int64_t draw(std::int64_t, RandomStream& random) {
@@ -105,18 +103,18 @@ TEST(Golden, RandomNumbersInAMap) {
 
 TEST(Golden, RandomNumbersFollowTheElementNotItsPlace) {
   const auto even = [](std::int64_t x) { return x % 2 == 0; };
-  EXPECT_THAT(values(Dataset::range(6).map(draw).with_options({.seed = 7})
-                         .skip(2)),
-              ElementsAre(220, 310, 887, 451));
-  EXPECT_THAT(values(Dataset::range(6).filter(even).map(draw)
-                         .with_options({.seed = 7})),
+  EXPECT_THAT(
+      values(Dataset::range(6).map(draw).with_options({.seed = 7}).skip(2)),
+      ElementsAre(220, 310, 887, 451));
+  EXPECT_THAT(values(Dataset::range(6).filter(even).map(draw).with_options(
+                  {.seed = 7})),
               ElementsAre(906, 320, 665));
 }
 
 TEST(Golden, RandomNumbersUnderRepeat) {
-  EXPECT_THAT(values(Dataset::range(3).map(draw).repeat(3)
-                         .with_options({.seed = 7})),
-              ElementsAre(201, 696, 204, 844, 368, 795, 687, 371, 527));
+  EXPECT_THAT(
+      values(Dataset::range(3).map(draw).repeat(3).with_options({.seed = 7})),
+      ElementsAre(201, 696, 204, 844, 368, 795, 687, 371, 527));
   EXPECT_THAT(values(Dataset::range(3)
                          .filter([](std::int64_t) { return true; })
                          .map(draw)
@@ -126,20 +124,19 @@ TEST(Golden, RandomNumbersUnderRepeat) {
 }
 
 TEST(Golden, RandomNumbersBehindABatch) {
-  EXPECT_THAT(
-      values(Dataset::range(9)
-                 .batch(3)
-                 .map([](const Tensor&, RandomStream& random) {
-                   return static_cast<std::int64_t>(random.below(1000));
-                 })
-                 .with_options({.seed = 7})),
-      ElementsAre(906, 333, 320));
+  EXPECT_THAT(values(Dataset::range(9)
+                         .batch(3)
+                         .map([](const Tensor&, RandomStream& random) {
+                           return static_cast<std::int64_t>(random.below(1000));
+                         })
+                         .with_options({.seed = 7})),
+              ElementsAre(906, 333, 320));
 }
 
 TEST(Golden, RandomSource) {
-  EXPECT_THAT(values(Dataset::random(7).take(5)),
-              ElementsAre(670097689, 4293096188, 4058591190, 1511591826,
-                          1026510311));
+  EXPECT_THAT(
+      values(Dataset::random(7).take(5)),
+      ElementsAre(670097689, 4293096188, 4058591190, 1511591826, 1026510311));
   EXPECT_THAT(values(Dataset::random().take(3).with_options({.seed = 7})),
               ElementsAre(46635310, 3660342803, 1571472218));
   const Dataset again = Dataset::random(7, true).take(3);
@@ -151,10 +148,10 @@ TEST(Golden, SampleFromDatasets) {
   const std::vector<Dataset> three = {Dataset::range(100, 108),
                                       Dataset::range(200, 208),
                                       Dataset::range(300, 308)};
-  EXPECT_THAT(values(Dataset::sample_from_datasets(three, {.seed = 7})),
-              ElementsAre(100, 300, 301, 302, 101, 102, 103, 104, 200, 303, 105,
-                          201, 106, 304, 107, 202, 203, 305, 306, 307, 204, 205,
-                          206, 207));
+  EXPECT_THAT(
+      values(Dataset::sample_from_datasets(three, {.seed = 7})),
+      ElementsAre(100, 300, 301, 302, 101, 102, 103, 104, 200, 303, 105, 201,
+                  106, 304, 107, 202, 203, 305, 306, 307, 204, 205, 206, 207));
   EXPECT_THAT(values(Dataset::sample_from_datasets(
                   three, {.weights = {0.6, 0.3, 0.1},
                           .seed = 7,
@@ -174,7 +171,8 @@ TEST(Golden, RejectionResample) {
   EXPECT_THAT(elements({.initial_dist = {0.75, 0.25}, .seed = 7}),
               ElementsAre(0, 2, 4, 8, 9, 12, 16, 17, 18, 20, 21, 24, 28, 32, 35,
                           36, 38, 39));
-  EXPECT_THAT(elements({.seed = 7}), ElementsAre(0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 18, 19,
+  EXPECT_THAT(elements({.seed = 7}),
+              ElementsAre(0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 16, 17, 18, 19,
                           20, 21, 23, 24, 26, 28, 30, 32, 35, 36, 38, 39));
 }
 
@@ -182,9 +180,8 @@ TEST(Golden, StreamOfOneKey) {
   RandomStream random(7);
   std::vector<std::uint64_t> out;
   for (int i = 0; i < 4; ++i) out.push_back(random.next_u64());
-  EXPECT_THAT(out,
-              ElementsAre(13837866057460644397, 1580108719113026114,
-                          14670401102720962203, 17669291110527860587));
+  EXPECT_THAT(out, ElementsAre(13837866057460644397, 1580108719113026114,
+                               14670401102720962203, 17669291110527860587));
 }
 
 }  // namespace

@@ -65,12 +65,11 @@ TEST(BatchMemory, ADeclaredShapeIsWrittenInPlaceFromTheFirstBatchOn) {
 
 TEST(BatchMemory, PicturesBesideLabelsAreWrittenInPlace) {
   auto places = std::make_shared<Places>();
-  const Dataset ds =
-      Dataset::range(kBatch * kBatches)
-          .map([places](std::int64_t x) {
-            return std::tuple(x, places->write(x));
-          })
-          .batch(kBatch);
+  const Dataset ds = Dataset::range(kBatch * kBatches)
+                         .map([places](std::int64_t x) {
+                           return std::tuple(x, places->write(x));
+                         })
+                         .batch(kBatch);
   std::int64_t first = 0;
   std::int64_t in_place = 0;
   for (const Element& batch : ds) {

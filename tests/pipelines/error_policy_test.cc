@@ -25,7 +25,8 @@ std::vector<std::int64_t> good(const Outcomes& outcomes) {
 }
 
 TEST(ErrorPolicy, RaiseNamesStageElementAndCauseAndGoesOn) {
-  Iterator it = Dataset::range(4, 7).map(no_fives, {.name = "fives"}).iterator();
+  Iterator it =
+      Dataset::range(4, 7).map(no_fives, {.name = "fives"}).iterator();
   EXPECT_EQ((*it.next())[0].value<std::int64_t>(), 4);
   try {
     (void)it.next();
@@ -61,24 +62,24 @@ TEST(ErrorPolicy, AnythingMayBeThrown) {
   const Outcomes got = run(Dataset::range(3).map([](std::int64_t x) {
     if (x == 1) throw 42;  // NOLINT
     return x;
-  }), 10);
+  }),
+                           10);
   ASSERT_EQ(got.size(), 3U);
   EXPECT_FALSE(got[1].ok());
   EXPECT_EQ(good(got), (std::vector<std::int64_t>{0, 2}));
 }
 
 TEST(ErrorPolicy, SkipTakesOutWhatFailedInItsStage) {
-  const Outcomes got =
-      run(Dataset::range(12).map(no_fives, {.on_error = ErrorPolicy::skip()}),
-          100);
+  const Outcomes got = run(
+      Dataset::range(12).map(no_fives, {.on_error = ErrorPolicy::skip()}), 100);
   EXPECT_EQ(good(got), (std::vector<std::int64_t>{1, 2, 3, 4, 6, 7, 8, 9, 11}));
   EXPECT_EQ(got.size(), 9U);
 }
 
 TEST(ErrorPolicy, SkipWithALimitRaisesTheNext) {
-  const Outcomes got = run(
-      Dataset::range(12).map(no_fives, {.on_error = ErrorPolicy::skip(2)}),
-      100);
+  const Outcomes got =
+      run(Dataset::range(12).map(no_fives, {.on_error = ErrorPolicy::skip(2)}),
+          100);
   ASSERT_EQ(got.size(), 10U);
   EXPECT_FALSE(got[8].ok());
   EXPECT_NE(got[8].error.message().find("five in 10"), absl::string_view::npos);
@@ -87,27 +88,27 @@ TEST(ErrorPolicy, SkipWithALimitRaisesTheNext) {
 
 TEST(ErrorPolicy, SkipWithARateRaisesBeyondIt) {
   // A fifth fails; a tenth is accepted.
-  const Outcomes got = run(
-      Dataset::range(200).map(no_fives,
-                              {.on_error = ErrorPolicy::skip({}, 0.1)}),
-      1000);
+  const Outcomes got =
+      run(Dataset::range(200).map(no_fives,
+                                  {.on_error = ErrorPolicy::skip({}, 0.1)}),
+          1000);
   const auto raised = std::count_if(got.begin(), got.end(),
                                     [](const Outcome& o) { return !o.ok(); });
   EXPECT_GT(raised, 10);
   EXPECT_LT(raised, 40);
   EXPECT_EQ(good(got).size(), 160U);
   // Half would be enough for all of them.
-  const Outcomes all = run(
-      Dataset::range(200).map(no_fives,
-                              {.on_error = ErrorPolicy::skip({}, 0.5)}),
-      1000);
+  const Outcomes all =
+      run(Dataset::range(200).map(no_fives,
+                                  {.on_error = ErrorPolicy::skip({}, 0.5)}),
+          1000);
   EXPECT_EQ(all.size(), 160U);
 }
 
 TEST(ErrorPolicy, ReplaceKeepsThePlace) {
   const Dataset dataset = Dataset::range(7).map(
-      no_fives, {.on_error = ErrorPolicy::replace(
-                     Tensor::scalar<std::int64_t>(-1))});
+      no_fives,
+      {.on_error = ErrorPolicy::replace(Tensor::scalar<std::int64_t>(-1))});
   EXPECT_EQ(good(run(dataset, 100)),
             (std::vector<std::int64_t>{-1, 1, 2, 3, 4, -1, 6}));
   EXPECT_EQ(dataset.cardinality(), Cardinality(7));
@@ -163,14 +164,14 @@ TEST(ErrorPolicy, OfTheOptionsIsInheritedByEveryStage) {
             (std::vector<std::int64_t>{1, 3, 7, 9, 11}));
   EXPECT_EQ(run(dataset.with_options(skip), 100).size(), 5U);
   // Stages behind with_options too, and the outermost options win.
-  EXPECT_EQ(run(Dataset::range(11).with_options(skip).map(no_fives), 100)
-                .size(),
-            8U);
-  EXPECT_EQ(run(Dataset::range(11).map(no_fives).with_options(skip)
-                    .with_options({.on_error = ErrorPolicy::raise()}),
-                100)
-                .size(),
-            11U);
+  EXPECT_EQ(
+      run(Dataset::range(11).with_options(skip).map(no_fives), 100).size(), 8U);
+  EXPECT_EQ(
+      run(Dataset::range(11).map(no_fives).with_options(skip).with_options(
+              {.on_error = ErrorPolicy::raise()}),
+          100)
+          .size(),
+      11U);
 }
 
 TEST(ErrorPolicy, OfAStageWinsOverTheOptions) {
@@ -235,15 +236,15 @@ TEST(ErrorPolicy, BadOnesAreRefusedWhenTheGraphIsBuilt) {
               (void)range.map(no_fives, {.on_error = ErrorPolicy::skip(-1)});
             }),
             "map: on_error: limit must be >= 0, got -1");
+  EXPECT_EQ(
+      message([&] {
+        (void)range.with_options({.on_error = ErrorPolicy::skip({}, 1.5)});
+      }),
+      "with_options: on_error: rate must be in [0, 1], got 1.5");
   EXPECT_EQ(message([&] {
-              (void)range.with_options(
-                  {.on_error = ErrorPolicy::skip({}, 1.5)});
-            }),
-            "with_options: on_error: rate must be in [0, 1], got 1.5");
-  EXPECT_EQ(message([&] {
-              (void)range.map(no_fives,
-                              {.on_error = ErrorPolicy::replace(
-                                   Tensor::string("none"))});
+              (void)range.map(
+                  no_fives,
+                  {.on_error = ErrorPolicy::replace(Tensor::string("none"))});
             }),
             "map: on_error: value must fit int64, got string");
   EXPECT_EQ(message([&] {
@@ -254,10 +255,10 @@ TEST(ErrorPolicy, BadOnesAreRefusedWhenTheGraphIsBuilt) {
 }
 
 TEST(ErrorPolicy, WhatWasSkippedIsInQuarantine) {
-  Iterator it = Dataset::range(12)
-                    .map(no_fives, {.on_error = ErrorPolicy::skip(2),
-                                    .name = "fives"})
-                    .iterator();
+  Iterator it =
+      Dataset::range(12)
+          .map(no_fives, {.on_error = ErrorPolicy::skip(2), .name = "fives"})
+          .iterator();
   while (true) {
     auto next = it.try_next();
     if (next.ok() && !next->has_value()) break;
@@ -308,8 +309,8 @@ TEST(ErrorPolicy, AStageThatEndsBecauseOfMemoryIsNotSkipped) {
               .filter([](std::span<const std::int64_t>) { return true; })
               .shuffle(200, 1)
               .ignore_errors()
-              .with_options({.memory_budget = 200'000,
-                             .on_error = ErrorPolicy::skip()}),
+              .with_options(
+                  {.memory_budget = 200'000, .on_error = ErrorPolicy::skip()}),
           300);
   ASSERT_FALSE(got.empty());
   EXPECT_EQ(got.back().error.code(), StatusCode::kResourceExhausted);

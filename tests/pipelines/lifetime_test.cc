@@ -36,15 +36,15 @@ struct Gate {
 
 int threads_of_process() {
   namespace fs = std::filesystem;
-  return static_cast<int>(std::distance(fs::directory_iterator("/proc/self/task"),
-                                        fs::directory_iterator()));
+  return static_cast<int>(std::distance(
+      fs::directory_iterator("/proc/self/task"), fs::directory_iterator()));
 }
 
 TEST(Lifetime, CancelReturnsAtOnceWhileACallRuns) {
   Gate gate;
-  Iterator it =
-      Dataset::range(10).map([&](std::int64_t x) { return gate.pass(x); })
-          .iterator();
+  Iterator it = Dataset::range(10)
+                    .map([&](std::int64_t x) { return gate.pass(x); })
+                    .iterator();
   StatusOr<std::optional<Element>> got;
   std::thread consumer([&] { got = it.try_next(); });
   gate.wait_for_calls(1);
@@ -61,13 +61,13 @@ TEST(Lifetime, CancelReturnsAtOnceWhileACallRuns) {
 TEST(Lifetime, CloseWaitsForRunningCallsAndNoneStartsAfterwards) {
   Gate gate;
   std::atomic<bool> closed{false};
-  auto it = std::make_unique<Iterator>(
-      Dataset::range(1000)
-          .map([&](std::int64_t x) {
-            EXPECT_FALSE(closed) << "a call after close()";
-            return gate.pass(x);
-          })
-          .iterator());
+  auto it = std::make_unique<Iterator>(Dataset::range(1000)
+                                           .map([&](std::int64_t x) {
+                                             EXPECT_FALSE(closed)
+                                                 << "a call after close()";
+                                             return gate.pass(x);
+                                           })
+                                           .iterator());
   gate.wait_for_calls(1);
   std::thread opener([&] {
     std::this_thread::sleep_for(milliseconds(50));
@@ -104,9 +104,9 @@ TEST(Lifetime, TheDestructorWaitsLikeClose) {
 
 TEST(Lifetime, CloseFromAnotherThreadEndsAWaitingNext) {
   Gate gate;
-  Iterator it =
-      Dataset::range(10).map([&](std::int64_t x) { return gate.pass(x); })
-          .iterator();
+  Iterator it = Dataset::range(10)
+                    .map([&](std::int64_t x) { return gate.pass(x); })
+                    .iterator();
   std::thread consumer([&] { EXPECT_FALSE(it.try_next().ok()); });
   gate.wait_for_calls(1);
   std::thread closer([&] { it.close(); });
@@ -152,13 +152,13 @@ TEST(LifetimeDeathTest, TheProcessMayExitWhileIteratorsLive) {
                                       .shuffle(1000, 1)
                                       .map([](std::int64_t x) { return x + 1; })
                                       .iterator());
-        auto* asleep = new Iterator(Dataset::range(100)
-                                        .map([](std::int64_t x) {
-                                          std::this_thread::sleep_for(
-                                              milliseconds(10));
-                                          return x;
-                                        })
-                                        .iterator());
+        auto* asleep =
+            new Iterator(Dataset::range(100)
+                             .map([](std::int64_t x) {
+                               std::this_thread::sleep_for(milliseconds(10));
+                               return x;
+                             })
+                             .iterator());
         (void)busy->next();
         (void)asleep->next();
         std::exit(0);
@@ -171,9 +171,9 @@ TEST(LifetimeDeathTest, AStaticIteratorMayOutliveMain) {
   EXPECT_EXIT(
       {
         alarm(20);
-        static Iterator it =
-            Dataset::range(1'000'000).map([](std::int64_t x) { return x; })
-                .iterator();
+        static Iterator it = Dataset::range(1'000'000)
+                                 .map([](std::int64_t x) { return x; })
+                                 .iterator();
         (void)it.next();
         std::exit(0);
       },

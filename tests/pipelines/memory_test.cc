@@ -57,8 +57,9 @@ TEST(Memory, AShuffleWindowThatCannotFitIsAnError) {
 }
 
 TEST(Memory, ABatchThatCannotFitIsAnError) {
-  const Dataset dataset = large(100, 10 * kKiB).batch(64).with_options(
-      {.memory_budget = 200 * kKiB});
+  const Dataset dataset = large(100, 10 * kKiB)
+                              .batch(64)
+                              .with_options({.memory_budget = 200 * kKiB});
   const Outcomes got = run(dataset, 1000);
   ASSERT_FALSE(got.empty());
   EXPECT_EQ(got[0].error.code(), StatusCode::kResourceExhausted) << got[0];
@@ -78,8 +79,9 @@ TEST(Memory, ThePeakStaysWithinTheBudgetAndOneElement) {
   for (const int workers : {1, 2, 8}) {
     const std::int64_t element = 20 * kKiB;
     const std::int64_t budget = 300 * kKiB;
-    const Dataset dataset = large(300, element).with_options(
-        {.cpu_budget = workers, .memory_budget = budget});
+    const Dataset dataset =
+        large(300, element)
+            .with_options({.cpu_budget = workers, .memory_budget = budget});
     Iterator it = dataset.iterator();
     std::int64_t n = 0;
     while (it.next()) {
@@ -97,11 +99,11 @@ TEST(Memory, ASequentialSourceStaysWithinTheBudgetAndOneElement) {
   const std::int64_t element = 20 * kKiB;
   const std::int64_t budget = 300 * kKiB;
   const auto make = [element] {
-    return [element, i = 0]() mutable
-               -> std::optional<std::vector<std::uint8_t>> {
-      if (i++ == 200) return std::nullopt;
-      return std::vector<std::uint8_t>(static_cast<std::size_t>(element));
-    };
+    return
+        [element, i = 0]() mutable -> std::optional<std::vector<std::uint8_t>> {
+          if (i++ == 200) return std::nullopt;
+          return std::vector<std::uint8_t>(static_cast<std::size_t>(element));
+        };
   };
   Iterator it = Dataset::from_generator(make)
                     .with_options({.memory_budget = budget})
@@ -169,9 +171,8 @@ TEST(Memory, ABudgetOfAFewElementsIsSlowButWorks) {
 
 TEST(Memory, WhatTheConsumerWasGivenIsNotCharged) {
   const std::int64_t budget = 256 * kKiB;
-  Iterator it = large(100, 10 * kKiB)
-                    .with_options({.memory_budget = budget})
-                    .iterator();
+  Iterator it =
+      large(100, 10 * kKiB).with_options({.memory_budget = budget}).iterator();
   // All of it together is four times the budget.
   const Outcomes kept = take_some(it, 1000);
   ASSERT_EQ(kept.size(), 100U);
@@ -187,8 +188,7 @@ TEST(Memory, IteratorsShareTheProcessAccount) {
     (void)take_some(a, 1);
     (void)take_some(b, 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_GE(Account::process().used() - before,
-              a.stats().bytes_held);
+    EXPECT_GE(Account::process().used() - before, a.stats().bytes_held);
   }
   EXPECT_EQ(Account::process().used(), before);
 }

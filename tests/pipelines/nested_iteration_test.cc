@@ -69,8 +69,8 @@ TEST(NestedIteration, OfMoreCallsThanThreadsDoesNotDeadlock) {
 std::int64_t nested_one(int depth) {
   Dataset dataset = Dataset::range(1);
   if (depth > 0) {
-    dataset = dataset.map(
-        [depth](std::int64_t) { return nested_one(depth - 1); });
+    dataset =
+        dataset.map([depth](std::int64_t) { return nested_one(depth - 1); });
   }
   return dataset.with_options({.cpu_budget = 1})
       .to_list()

@@ -108,7 +108,8 @@ TEST(Parallelism, CpuBudgetOfOneRunsOneComputingCallAtOnce) {
       Dataset::range(200)
           .map([&calls](std::int64_t x) {
             calls.begin();
-            const auto until = steady_clock::now() + std::chrono::microseconds(200);
+            const auto until =
+                steady_clock::now() + std::chrono::microseconds(200);
             while (steady_clock::now() < until) {
             }
             calls.end();
@@ -156,9 +157,9 @@ TEST(Parallelism, ShortCallsThatComputeAreNotTakenForWaiting) {
       }
     });
   }
-  EXPECT_EQ(values(Dataset::range(100).map(work).with_options(
-                {.cpu_budget = 2})),
-            count_to(100));
+  EXPECT_EQ(
+      values(Dataset::range(100).map(work).with_options({.cpu_budget = 2})),
+      count_to(100));
   stop = true;
   for (std::thread& other : others) other.join();
   EXPECT_LE(calls.most, 2);

@@ -59,9 +59,9 @@ std::string check(std::uint64_t seed, const Graph& graph) {
                          .dataset.with_options(random_options(choices))
                          .iterator(again.state_dict());
     const std::span<const ModelElement> all(graph.model);
-    std::string text = difference(
-        take_some(third, limit),
-        all.subspan(static_cast<std::size_t>(at + further)));
+    std::string text =
+        difference(take_some(third, limit),
+                   all.subspan(static_cast<std::size_t>(at + further)));
     if (!text.empty()) {
       return absl::StrCat("restored after ", at, " and after ", further,
                           " more: ", text);

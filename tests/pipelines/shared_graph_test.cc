@@ -26,8 +26,8 @@ TEST(SharedGraph, IsNotVisitedOncePerPath) {
 }
 
 TEST(SharedGraph, IsVisitedOnceByAnErrorPolicy) {
-  const Dataset odd = Dataset::range(4).map(
-      [](std::int64_t x) -> StatusOr<std::int64_t> {
+  const Dataset odd =
+      Dataset::range(4).map([](std::int64_t x) -> StatusOr<std::int64_t> {
         if (x % 2 == 0) return absl::DataLossError("even");
         return x;
       });
@@ -40,9 +40,8 @@ TEST(SharedGraph, IsVisitedOnceByAnErrorPolicy) {
 }
 
 TEST(SharedGraph, ExplainsAnInputThatIsUsedTwiceOnce) {
-  const Dataset squares = Dataset::range(3).map([](std::int64_t x) {
-    return x * x;
-  });
+  const Dataset squares =
+      Dataset::range(3).map([](std::int64_t x) { return x * x; });
   const std::string text = squares.concatenate(squares).explain();
   EXPECT_EQ(text.find("map#1"), text.rfind("map#1", text.find("plan:")))
       << text;

@@ -17,7 +17,8 @@ const StageStats& stage(const IteratorStats& stats, const std::string& name) {
   for (const StageStats& s : stats.stages) {
     if (s.stage == name) return s;
   }
-  throw std::out_of_range(absl::StrCat(name, " is not in\n", stats.to_string()));
+  throw std::out_of_range(
+      absl::StrCat(name, " is not in\n", stats.to_string()));
 }
 
 IteratorStats stats_of(const Dataset& dataset) {
@@ -40,30 +41,29 @@ TEST(Stats, CountElementsExactly) {
 }
 
 TEST(Stats, CountErrorsWhereTheyHappen) {
-  const IteratorStats stats = stats_of(
-      Dataset::range(100)
-          .map([](std::int64_t x) -> StatusOr<std::int64_t> {
-            if (x % 10 == 3) return absl::DataLossError("no");
-            return x;
-          })
-          .skip(0));
+  const IteratorStats stats =
+      stats_of(Dataset::range(100)
+                   .map([](std::int64_t x) -> StatusOr<std::int64_t> {
+                     if (x % 10 == 3) return absl::DataLossError("no");
+                     return x;
+                   })
+                   .skip(0));
   EXPECT_EQ(stage(stats, "map#1").errors, 10);
 }
 
 TEST(Stats, BusyTimeIsTheTimeSpentInTheStage) {
-  const IteratorStats stats =
-      stats_of(Dataset::range(40).map(
-          [](std::int64_t x) {
-            std::this_thread::sleep_for(milliseconds(5));
-            return x;
-          },
-          {.num_parallel_calls = 2}));
-  const double ms =
-      static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
+  const IteratorStats stats = stats_of(Dataset::range(40).map(
+      [](std::int64_t x) {
+        std::this_thread::sleep_for(milliseconds(5));
+        return x;
+      },
+      {.num_parallel_calls = 2}));
+  const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
   EXPECT_GE(ms, 40 * 5.0 * 0.9);
   EXPECT_LE(ms, 40 * 5.0 * 3) << "sleeps are longer on a busy machine, not 3x";
   EXPECT_EQ(stage(stats, "map#1").max_parallelism, 2);
-  EXPECT_LT(stage(stats, "range#0").busy_ns, milliseconds(50).count() * 1000000);
+  EXPECT_LT(stage(stats, "range#0").busy_ns,
+            milliseconds(50).count() * 1000000);
 }
 
 TEST(Stats, BusyTimeOfShortBlocksIsEstimated) {
@@ -103,8 +103,8 @@ TEST(Stats, ConsumerWaitAndThinkTimeAreToldApart) {
 }
 
 TEST(Stats, StayAfterClose) {
-  Iterator it = Dataset::range(100).map([](std::int64_t x) { return x; })
-                    .iterator();
+  Iterator it =
+      Dataset::range(100).map([](std::int64_t x) { return x; }).iterator();
   (void)take_some(it, 1000);
   it.close();
   EXPECT_EQ(it.stats().elements, 100);
@@ -146,10 +146,10 @@ TEST(Stats, WaitingForALockOfItsOwnIsNotBlocking) {
 }
 
 TEST(Stats, MemoryPeakAndBudgetAreReported) {
-  const IteratorStats stats = stats_of(
-      Dataset::range(100)
-          .map([](std::int64_t) { return std::vector<float>(1000); })
-          .with_options({.cpu_budget = 3, .memory_budget = 1 << 20}));
+  const IteratorStats stats =
+      stats_of(Dataset::range(100)
+                   .map([](std::int64_t) { return std::vector<float>(1000); })
+                   .with_options({.cpu_budget = 3, .memory_budget = 1 << 20}));
   EXPECT_GE(stats.bytes_peak, 4000);
   EXPECT_LE(stats.bytes_peak, (1 << 20) + 4000);
   EXPECT_EQ(stats.memory_budget, 1 << 20);

@@ -2,7 +2,8 @@
 //
 // An operator registers its examples beside its source, in
 // ops/<op>/<op>_examples.cc; that covers it by the whole suite: worker counts,
-// block sizes, save and restore at every element, random access, cancel, errors.
+// block sizes, save and restore at every element, random access, cancel,
+// errors.
 #pragma once
 
 #include <functional>
@@ -52,11 +53,11 @@ std::vector<Element> scalars(const std::vector<std::int64_t>& values);
 /// Stands for an error in a model.
 inline Element failed() { return {}; }
 
-#define PENSTOCK_EXAMPLES(op, ...)                                      \
-  static const bool penstock_examples_##op = [] {                       \
-    ::penstock::testing::ExampleRegistry::get().add(                    \
-        #op, std::vector<::penstock::testing::Example> __VA_ARGS__);    \
-    return true;                                                        \
+#define PENSTOCK_EXAMPLES(op, ...)                                   \
+  static const bool penstock_examples_##op = [] {                    \
+    ::penstock::testing::ExampleRegistry::get().add(                 \
+        #op, std::vector<::penstock::testing::Example> __VA_ARGS__); \
+    return true;                                                     \
   }()
 
 }  // namespace penstock::testing

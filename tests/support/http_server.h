@@ -16,20 +16,20 @@ class HttpServer {
  public:
   struct Request {
     std::string path;
-    std::int64_t first = 0;  // of the range
-    std::int64_t last = -1;  // -1: no range was asked for
+    std::int64_t first = 0;                      // of the range
+    std::int64_t last = -1;                      // -1: no range was asked for
     std::map<std::string, std::string> headers;  // names in lower case
-    int number = 0;          // of all requests for this path, from 0
+    int number = 0;  // of all requests for this path, from 0
   };
   /// How a request is answered; the default is right.
   struct Answer {
-    int status = 0;           // 0: 200 or 206, as asked
+    int status = 0;  // 0: 200 or 206, as asked
     bool ranges = true;
-    bool length = true;       // says how long the body is
-    std::int64_t cut = -1;    // closes after so many bytes of the body
-    int stall_ms = 0;         // before the body
+    bool length = true;     // says how long the body is
+    std::int64_t cut = -1;  // closes after so many bytes of the body
+    int stall_ms = 0;       // before the body
     std::string etag = "\"1\"";
-    std::string more = {};    // header lines, each with its end
+    std::string more = {};  // header lines, each with its end
   };
 
   HttpServer();

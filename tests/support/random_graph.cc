@@ -37,10 +37,10 @@ Model each_value(const Model& in,
 // checking that it is a permutation of the model (unless elements may be other
 // ones, under a repeat).
 void take_order(Graph& graph, bool permutation) {
-  const Outcomes got = run(
-      graph.dataset.with_options(
-          {.cpu_budget = 1, .fuse = false, .max_block_rows = 1}),
-      static_cast<std::int64_t>(10 * kMaxElements));
+  const Outcomes got =
+      run(graph.dataset.with_options(
+              {.cpu_budget = 1, .fuse = false, .max_block_rows = 1}),
+          static_cast<std::int64_t>(10 * kMaxElements));
   if (permutation && got.size() != graph.model.size()) {
     throw std::logic_error(absl::StrCat("a shuffle gave ", got.size(), " of ",
                                         graph.model.size(), " elements"));
@@ -92,9 +92,10 @@ ModelElement batched(std::span<const ModelElement> group) {
     }
     for (std::int64_t v : e.value[0].as<std::int64_t>()) values.push_back(v);
   }
-  return {Tensor::from(std::span<const std::int64_t>(values),
-                       shape.prepended(static_cast<std::int64_t>(group.size()))),
-          "", 0};
+  return {
+      Tensor::from(std::span<const std::int64_t>(values),
+                   shape.prepended(static_cast<std::int64_t>(group.size()))),
+      "", 0};
 }
 
 bool always(const Graph&) { return true; }
@@ -165,8 +166,8 @@ constexpr StageKind kStages[] = {
      }},
     {"map that fails and skips", of_scalars,
      [](Graph& g, Choices& c) {
-       const auto limit = c.chance(50) ? std::optional(c.below(6))
-                                       : std::nullopt;
+       const auto limit =
+           c.chance(50) ? std::optional(c.below(6)) : std::nullopt;
        g.dataset = g.dataset.map(
            [](std::int64_t x) -> StatusOr<std::int64_t> {
              if (x % 4 == 1) return absl::DataLossError(absl::StrCat("s", x));
@@ -179,8 +180,8 @@ constexpr StageKind kStages[] = {
          if (e.failed() || e.value[0].value<std::int64_t>() % 4 != 1) {
            out.push_back(e);
          } else if (limit && skipped++ >= *limit) {
-           out.push_back(failure(
-               absl::StrCat("s", e.value[0].value<std::int64_t>())));
+           out.push_back(
+               failure(absl::StrCat("s", e.value[0].value<std::int64_t>())));
          }
        }
        g.model = std::move(out);
@@ -273,7 +274,8 @@ constexpr StageKind kStages[] = {
      [](Graph& g, Choices& c) {
        const auto n = static_cast<std::size_t>(c.below(60));
        g.dataset = g.dataset.repeat().take(static_cast<std::int64_t>(n));
-       if (!g.model.empty()) g.model = repeated(g.model, n / g.model.size() + 1);
+       if (!g.model.empty())
+         g.model = repeated(g.model, n / g.model.size() + 1);
        if (g.model.size() > n) g.model.resize(n);
      }},
     {"shuffle", always,
@@ -301,8 +303,8 @@ constexpr StageKind kStages[] = {
      }},
     {"ignore_errors", always,
      [](Graph& g, Choices& c) {
-       const auto limit = c.chance(40) ? std::optional(c.below(5))
-                                       : std::nullopt;
+       const auto limit =
+           c.chance(40) ? std::optional(c.below(5)) : std::nullopt;
        g.dataset = g.dataset.ignore_errors(limit);
        std::int64_t ignored = 0;
        Model out;

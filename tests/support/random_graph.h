@@ -64,6 +64,7 @@ Graph random_graph(Choices& choices, int stages);
 Options random_options(Choices& choices);
 
 /// Empty if `got` is what `wanted` says, else what differs.
-std::string difference(const Outcomes& got, std::span<const ModelElement> wanted);
+std::string difference(const Outcomes& got,
+                       std::span<const ModelElement> wanted);
 
 }  // namespace penstock::testing

@@ -106,8 +106,10 @@ Dataset some_source(Choices& c, std::int64_t n) {
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < n; ++i) values.push_back(value(i));
   switch (c.below(6)) {
-    case 0: return Dataset::range(1000, 1000 + 7 * n, 7);
-    case 1: return Dataset::from_tensor_slices(Tensor::from(values));
+    case 0:
+      return Dataset::range(1000, 1000 + 7 * n, 7);
+    case 1:
+      return Dataset::from_tensor_slices(Tensor::from(values));
     case 2: {
       std::vector<Element> elements;
       for (const std::int64_t v : values) {
@@ -122,8 +124,10 @@ Dataset some_source(Choices& c, std::int64_t n) {
           return i < values.size() ? std::optional(values[i++]) : std::nullopt;
         };
       });
-    case 4: return Dataset::from_indexable(n, value);
-    default: return Dataset::counter(1000, 7).take(n);
+    case 4:
+      return Dataset::from_indexable(n, value);
+    default:
+      return Dataset::counter(1000, 7).take(n);
   }
 }
 
@@ -205,9 +209,8 @@ constexpr StageKind kMoreStages[] = {
        const bool stop = c.chance(50);
        g.dataset = Dataset::choose_from_datasets(
            {g.dataset, some_source(c, n)},
-           Dataset::range(200).map([](std::int64_t i) {
-             return std::int64_t{i % 3 == 2 ? 1 : 0};
-           }),
+           Dataset::range(200).map(
+               [](std::int64_t i) { return std::int64_t{i % 3 == 2 ? 1 : 0}; }),
            {.stop_on_empty_dataset = stop});
        const Model from[2] = {g.model, source_model(n)};
        std::size_t at[2] = {0, 0};
@@ -224,19 +227,19 @@ constexpr StageKind kMoreStages[] = {
     {"sample_from_datasets", unmixed_scalars,
      [](Graph& g, Choices& c) {
        const std::int64_t n = c.below(40);
-       g.dataset = Dataset::sample_from_datasets(
-           {g.dataset, some_source(c, n)}, {.seed = c.below(9)});
+       g.dataset = Dataset::sample_from_datasets({g.dataset, some_source(c, n)},
+                                                 {.seed = c.below(9)});
        for (ModelElement& e : source_model(n)) g.model.push_back(e);
        take_order(g, true);
        g.random = true;
      }},
     {"rejection_resample", of_scalars,
      [](Graph& g, Choices& c) {
-       g.dataset = first_leaf(
-           g.dataset.rejection_resample(
-               [](std::int64_t x) { return std::abs(x) % 2; }, {0.3, 0.7},
-               {.seed = c.below(9)}),
-           1);
+       g.dataset =
+           first_leaf(g.dataset.rejection_resample(
+                          [](std::int64_t x) { return std::abs(x) % 2; },
+                          {0.3, 0.7}, {.seed = c.below(9)}),
+                      1);
        take_subsequence(g);
        g.random = true;
      }},
@@ -261,10 +264,10 @@ constexpr StageKind kMoreStages[] = {
      }},
     {"scan", clean_scalars,
      [](Graph& g, Choices&) {
-       g.dataset = g.dataset.scan(
-           std::int64_t{0}, [](std::int64_t sum, std::int64_t x) {
-             return std::pair(sum + x, sum + 2 * x);
-           });
+       g.dataset = g.dataset.scan(std::int64_t{0},
+                                  [](std::int64_t sum, std::int64_t x) {
+                                    return std::pair(sum + x, sum + 2 * x);
+                                  });
        std::int64_t sum = 0;
        for (ModelElement& e : g.model) {
          const std::int64_t x = number(e.value);
@@ -292,9 +295,9 @@ constexpr StageKind kMoreStages[] = {
             .block_length = block,
             .num_parallel_calls = c.chance(50) ? kAutotune : c.between(1, 3),
             .output_signature = Spec::scalar<std::int64_t>()});
-       g.model = interleaved(nested_models(g.model),
-                             static_cast<std::size_t>(cycle),
-                             static_cast<std::size_t>(block));
+       g.model =
+           interleaved(nested_models(g.model), static_cast<std::size_t>(cycle),
+                       static_cast<std::size_t>(block));
      }},
     {"padded_batch", clean_scalars,
      [](Graph& g, Choices& c) {
@@ -332,10 +335,10 @@ constexpr StageKind kMoreStages[] = {
      [](Graph& g, Choices& c) {
        const std::int64_t n = c.between(1, 6);
        const bool drop = c.chance(30);
-       g.dataset = g.dataset.window(n, {.drop_remainder = drop})
-                       .flat_map(
-                           [](const Element& w) { return Dataset::of(w[0]); },
-                           {.output_signature = Spec::scalar<std::int64_t>()});
+       g.dataset =
+           g.dataset.window(n, {.drop_remainder = drop})
+               .flat_map([](const Element& w) { return Dataset::of(w[0]); },
+                         {.output_signature = Spec::scalar<std::int64_t>()});
        const std::size_t size = g.model.size();
        if (drop) g.model.resize(size - size % static_cast<std::size_t>(n));
      }},
@@ -355,12 +358,13 @@ constexpr StageKind kMoreStages[] = {
     {"bucket_by_sequence_length", clean_scalars,
      [](Graph& g, Choices&) {
        const auto length = [](std::int64_t x) { return std::abs(x) % 9; };
-       g.dataset = g.dataset.bucket_by_sequence_length(length, {3, 6},
-                                                       {2, 3, 4});
+       g.dataset =
+           g.dataset.bucket_by_sequence_length(length, {3, 6}, {2, 3, 4});
        g.model = grouped(
            g.model,
-           [&](std::int64_t x) { return std::min<std::int64_t>(
-                                     2, length(x) / 3); },
+           [&](std::int64_t x) {
+             return std::min<std::int64_t>(2, length(x) / 3);
+           },
            [](std::int64_t k) { return static_cast<std::size_t>(k + 2); });
        g.scalars = false;
      }},
@@ -368,14 +372,14 @@ constexpr StageKind kMoreStages[] = {
      [](Graph& g, Choices& c) {
        const std::int64_t length = c.between(4, 9);
        const std::int64_t open = c.between(1, 3);
-       g.dataset = first_leaf(
-           g.dataset
-               .map([](std::int64_t x) {
-                 return Tensor::from(std::vector<std::int64_t>(
-                     static_cast<std::size_t>(fan_out(x)) + 1, x));
-               })
-               .pack(length, {.num_open = open}),
-           0);
+       g.dataset =
+           first_leaf(g.dataset
+                          .map([](std::int64_t x) {
+                            return Tensor::from(std::vector<std::int64_t>(
+                                static_cast<std::size_t>(fan_out(x)) + 1, x));
+                          })
+                          .pack(length, {.num_open = open}),
+                      0);
        g.model = packed(g.model, static_cast<std::size_t>(length),
                         static_cast<std::size_t>(open));
        g.scalars = false;
@@ -384,8 +388,8 @@ constexpr StageKind kMoreStages[] = {
      [](Graph& g, Choices&) { g.dataset = g.dataset.cache(); }},
     {"filter that fails and skips", of_scalars,
      [](Graph& g, Choices& c) {
-       const auto limit = c.chance(50) ? std::optional(c.below(6))
-                                       : std::nullopt;
+       const auto limit =
+           c.chance(50) ? std::optional(c.below(6)) : std::nullopt;
        g.dataset = g.dataset.filter(
            [](std::int64_t x) -> StatusOr<bool> {
              if (x % 5 == 1) return absl::DataLossError(absl::StrCat("f", x));

@@ -4,10 +4,10 @@
 //   ds = ps.Dataset.range(8).map(lambda x: own.clamp(x * 3, low=4, high=12))
 //
 // Built with CMakeLists.txt beside it; only headers of Penstock are needed.
+#include <penstock/expr/op_library.h>
+
 #include <algorithm>
 #include <string>
-
-#include <penstock/expr/op_library.h>
 
 namespace op = penstock::op;
 

@@ -1,9 +1,8 @@
 // The clock the engine reads, so that simulation can supply its own.
 #pragma once
 
-#include <ctime>
-
 #include <cstdint>
+#include <ctime>
 
 namespace penstock {
 

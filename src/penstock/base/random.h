@@ -51,9 +51,7 @@ class RandomStream {
     return static_cast<std::uint64_t>(product >> 64);
   }
   /// Uniform in [0, 1) with 53 bits.
-  double uniform() {
-    return static_cast<double>(next_u64() >> 11) * 0x1.0p-53;
-  }
+  double uniform() { return static_cast<double>(next_u64() >> 11) * 0x1.0p-53; }
 
  private:
   void refill();

@@ -52,14 +52,13 @@ inline Status annotate(const Status& status, std::string_view context) {
 #define PS_CONCAT_INNER(a, b) a##b
 #define PS_CONCAT(a, b) PS_CONCAT_INNER(a, b)
 
-#define PS_RETURN_IF_ERROR(expr)                       \
-  do {                                                 \
-    if (::penstock::Status ps_status_ = (expr);        \
-        !ps_status_.ok())                              \
-      return ps_status_;                               \
+#define PS_RETURN_IF_ERROR(expr)                                  \
+  do {                                                            \
+    if (::penstock::Status ps_status_ = (expr); !ps_status_.ok()) \
+      return ps_status_;                                          \
   } while (0)
 
-#define PS_ASSIGN_OR_RETURN(lhs, expr)                       \
+#define PS_ASSIGN_OR_RETURN(lhs, expr) \
   PS_ASSIGN_OR_RETURN_IMPL(PS_CONCAT(ps_or_, __LINE__), lhs, expr)
 #define PS_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
   auto tmp = (expr);                             \

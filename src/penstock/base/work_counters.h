@@ -10,9 +10,9 @@
 namespace penstock {
 
 struct WorkCounters {
-  std::int64_t opens = 0;       // files
+  std::int64_t opens = 0;  // files
   std::int64_t open_ns = 0;
-  std::int64_t read_ns = 0;     // in read calls
+  std::int64_t read_ns = 0;  // in read calls
   std::int64_t read_bytes = 0;
   std::int64_t inflate_ns = 0;  // decompressing
   std::int64_t decoded_pixels = 0;

@@ -372,10 +372,9 @@ TEST(Doctor, AnEpochBehindAFilterIsJudgedByWhatItKeeps) {
     f.stages.push_back(shuffle);
     f.output = 2;
     const Diagnosis d = diagnose(Model(f));
-    EXPECT_EQ(std::any_of(d.findings.begin(), d.findings.end(),
-                          [](const Finding& x) {
-                            return x.code == "shuffle-window";
-                          }),
+    EXPECT_EQ(std::any_of(
+                  d.findings.begin(), d.findings.end(),
+                  [](const Finding& x) { return x.code == "shuffle-window"; }),
               found)
         << kept;
   }
@@ -439,8 +438,8 @@ TEST(Doctor, ACheapStageBehindAStragglerIsNotTheStraggler) {
     f.stages[1].gil_held_s = 0;
     f.stages[1].wait_order_s = 50;
     const Diagnosis d = diagnose(Model(f));
-    EXPECT_EQ(
-        !d.findings.empty() && d.findings.front().code == "head-of-line", found)
+    EXPECT_EQ(!d.findings.empty() && d.findings.front().code == "head-of-line",
+              found)
         << busy;
   }
 }

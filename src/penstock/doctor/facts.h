@@ -61,10 +61,10 @@ struct StageFacts {
   // --- counters over the observed time
   double elements = 0;
   double elements_ever = 0;  // since the iterator was made
-  double blocks = 0;      // that they came in
-  double bytes = 0;       // of those elements
-  double spec_bytes = 0;  // of an element, by its spec; 0: not known
-  double busy_s = 0;      // wall time, summed over workers
+  double blocks = 0;         // that they came in
+  double bytes = 0;          // of those elements
+  double spec_bytes = 0;     // of an element, by its spec; 0: not known
+  double busy_s = 0;         // wall time, summed over workers
   double cpu_s = 0;
   double calls = 0;
   double gil_wait_s = 0;
@@ -129,8 +129,8 @@ struct Facts {
   double memory_budget = 0;
   double call_overhead_s = 1e-6;  // of a Python call that does nothing
   double next_s = 0;              // of taking an element that is ready
-  double native_row_s = 2e-9;      // of a cheap native map, per row
-  double native_filter_s = 8e-9;   // of a cheap native filter
+  double native_row_s = 2e-9;     // of a cheap native map, per row
+  double native_filter_s = 8e-9;  // of a cheap native filter
   double gil_busy = -1;           // share of time the GIL was taken; -1: ?
   // Engine threads and worker processes could run but had no core, summed over
   // them; -1: not known.

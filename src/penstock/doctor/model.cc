@@ -145,8 +145,8 @@ Model::Model(const Facts& facts) : facts_(facts) {
   if (const int threaded = threaded_stage(facts_); threaded >= 0) {
     // Its calls wait for threads that compute.
     Need& need = needs_[static_cast<std::size_t>(threaded)];
-    need.compute += for_output(static_cast<std::size_t>(threaded),
-                               facts_.foreign_cpu_s);
+    need.compute +=
+        for_output(static_cast<std::size_t>(threaded), facts_.foreign_cpu_s);
     need.wait = 0;
   }
   if (facts_.device >= 0) {
@@ -285,8 +285,8 @@ Need Model::process_need(std::size_t stage) const {
     return need;
   }
   // Where the workers are not what is busy, the way to them is.
-  need.wait = std::max(
-      0.0, for_output(stage, s.busy_s * stretch_) - need.compute);
+  need.wait =
+      std::max(0.0, for_output(stage, s.busy_s * stretch_) - need.compute);
   if (s.parallel_calls == 0) {
     need.lanes = s.blocking ? std::max(1, s.width) : facts_.cores;
     need.kind = Limit::kWait;
@@ -297,12 +297,10 @@ Need Model::process_need(std::size_t stage) const {
 Need Model::native_need(std::size_t stage) const {
   const StageFacts& s = facts_.stages[stage];
   // Only openers of datasets take the GIL here, for their own function.
-  const double lane =
-      for_output(stage, std::max(0.0, s.busy_s - s.gil_wait_s));
+  const double lane = for_output(stage, std::max(0.0, s.busy_s - s.gil_wait_s));
   const double cpu = for_output(stage, s.cpu_s);
   Need need;
-  need.gil =
-      for_output(stage, s.gil_held_s >= 0 ? s.gil_held_s : s.gil_hold_s);
+  need.gil = for_output(stage, s.gil_held_s >= 0 ? s.gil_held_s : s.gil_hold_s);
   if (!s.user_code || s.executor == "native") {
     // Only files make native code wait; else it was kept from its core.
     const double io = for_output(stage, s.read_s + s.open_s);
@@ -659,8 +657,8 @@ void Model::copy_into_batches(std::size_t stage,
     const StageFacts& s = facts_.stages[i];
     if (s.inputs != std::vector<int>{static_cast<int>(stage)}) continue;
     if (s.op == "batch") {
-      needs[i].compute = std::max(needs[i].compute,
-                                  ratios_[stage] * bytes / kCopyBytesPerS);
+      needs[i].compute =
+          std::max(needs[i].compute, ratios_[stage] * bytes / kCopyBytesPerS);
     }
     return;
   }

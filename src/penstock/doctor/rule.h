@@ -93,9 +93,9 @@ inline bool runs_ahead(const Model& m, int stage) {
   return stage_of(m, stage).elements >
          1.2 * m.facts().elements * m.per_output(stage) + 64;
 }
-/// Elements of one epoch behind a stage, by the graph and what filters were seen
-/// to keep; 0: not known. A repeat counts as one epoch. With `at_least`, also by
-/// what was seen of sources and nested datasets.
+/// Elements of one epoch behind a stage, by the graph and what filters were
+/// seen to keep; 0: not known. A repeat counts as one epoch. With `at_least`,
+/// also by what was seen of sources and nested datasets.
 double epoch_size(const Model& m, int stage, bool at_least = false);
 /// Three figures, from 100 on whole: "0.531", "12.9", "1,438".
 std::string number(double value);

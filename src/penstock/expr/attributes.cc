@@ -6,8 +6,8 @@ namespace penstock::expr {
 namespace {
 
 template <class T>
-StatusOr<T> get(const Attributes& attributes, std::string_view name,
-                T fallback, std::string_view what) {
+StatusOr<T> get(const Attributes& attributes, std::string_view name, T fallback,
+                std::string_view what) {
   const Attribute* value = attributes.find(name);
   if (value == nullptr || std::holds_alternative<std::monostate>(*value)) {
     return fallback;
@@ -46,16 +46,14 @@ StatusOr<double> Attributes::number(std::string_view name,
   }
   return get<double>(*this, name, fallback, "a number");
 }
-StatusOr<bool> Attributes::boolean(std::string_view name,
-                                   bool fallback) const {
+StatusOr<bool> Attributes::boolean(std::string_view name, bool fallback) const {
   return get<bool>(*this, name, fallback, "True or False");
 }
 StatusOr<std::string> Attributes::text(std::string_view name,
                                        std::string fallback) const {
   return get<std::string>(*this, name, std::move(fallback), "a string");
 }
-StatusOr<DType> Attributes::dtype(std::string_view name,
-                                  DType fallback) const {
+StatusOr<DType> Attributes::dtype(std::string_view name, DType fallback) const {
   return get<DType>(*this, name, fallback, "a dtype");
 }
 StatusOr<std::vector<std::int64_t>> Attributes::integers(
@@ -121,8 +119,8 @@ Tensor decode_tensor(Decoder& in) {
   }
   if (!dtype_is_dense(type)) return {};
   const std::string_view bytes = in.bytes();
-  if (!in.ok() || bytes.size() / dtype_size(type) !=
-                      static_cast<std::size_t>(*count)) {
+  if (!in.ok() ||
+      bytes.size() / dtype_size(type) != static_cast<std::size_t>(*count)) {
     in.fail();
     return {};
   }
@@ -184,22 +182,42 @@ Attributes Attributes::decode(Decoder& in) {
       value = std::move(values);
     };
     switch (in.u64()) {
-      case 0: break;
-      case 1: value = in.boolean(); break;
-      case 2: value = in.i64(); break;
-      case 3: value = in.f64(); break;
-      case 4: value = std::string(in.bytes()); break;
+      case 0:
+        break;
+      case 1:
+        value = in.boolean();
+        break;
+      case 2:
+        value = in.i64();
+        break;
+      case 3:
+        value = in.f64();
+        break;
+      case 4:
+        value = std::string(in.bytes());
+        break;
       case 5: {
         const std::uint64_t dtype = in.u64();
-        if (dtype >= static_cast<std::uint64_t>(kNumDTypes)) in.fail();
-        else value = static_cast<DType>(dtype);
+        if (dtype >= static_cast<std::uint64_t>(kNumDTypes))
+          in.fail();
+        else
+          value = static_cast<DType>(dtype);
         break;
       }
-      case 6: list(std::vector<std::int64_t>(), [&] { return in.i64(); }); break;
-      case 7: list(std::vector<double>(), [&] { return in.f64(); }); break;
-      case 8: list(std::vector<std::string>(), [&] { return in.bytes(); }); break;
-      case 9: value = decode_tensor(in); break;
-      default: in.fail();
+      case 6:
+        list(std::vector<std::int64_t>(), [&] { return in.i64(); });
+        break;
+      case 7:
+        list(std::vector<double>(), [&] { return in.f64(); });
+        break;
+      case 8:
+        list(std::vector<std::string>(), [&] { return in.bytes(); });
+        break;
+      case 9:
+        value = decode_tensor(in);
+        break;
+      default:
+        in.fail();
     }
     result.set(std::move(name), std::move(value));
   }

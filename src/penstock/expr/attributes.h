@@ -20,8 +20,8 @@ namespace penstock::expr {
 
 /// std::monostate is Python's None.
 using Attribute =
-    std::variant<std::monostate, bool, std::int64_t, double, std::string,
-                 DType, std::vector<std::int64_t>, std::vector<double>,
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, DType,
+                 std::vector<std::int64_t>, std::vector<double>,
                  std::vector<std::string>, Tensor>;
 
 class Attributes {
@@ -42,8 +42,7 @@ class Attributes {
                                  std::int64_t fallback) const;
   StatusOr<double> number(std::string_view name, double fallback) const;
   StatusOr<bool> boolean(std::string_view name, bool fallback) const;
-  StatusOr<std::string> text(std::string_view name,
-                             std::string fallback) const;
+  StatusOr<std::string> text(std::string_view name, std::string fallback) const;
   StatusOr<DType> dtype(std::string_view name, DType fallback) const;
   StatusOr<std::vector<std::int64_t>> integers(
       std::string_view name, std::vector<std::int64_t> fallback = {}) const;

@@ -4,17 +4,21 @@
 namespace penstock::expr {
 namespace {
 
-#define PS_BINARY(Name, int_expr, float_expr)            \
-  struct Name {                                          \
-    template <Int T>                                     \
-    static T of(T a, T b) { return int_expr; }           \
-    template <Float T>                                   \
-    static T of(T a, T b) { return float_expr; }         \
+#define PS_BINARY(Name, int_expr, float_expr) \
+  struct Name {                               \
+    template <Int T>                          \
+    static T of(T a, T b) {                   \
+      return int_expr;                        \
+    }                                         \
+    template <Float T>                        \
+    static T of(T a, T b) {                   \
+      return float_expr;                      \
+    }                                         \
   }
 
 PS_BINARY(AddOp, wrap<T>(bits(a) + bits(b)), a + b);
 PS_BINARY(SubtractOp, wrap<T>(bits(a) - bits(b)), a - b);
-PS_BINARY(MultiplyOp, wrap<T>(bits(a) * bits(b)), a * b);
+PS_BINARY(MultiplyOp, wrap<T>(bits(a) * bits(b)), a* b);
 PS_BINARY(FloorDivideOp, floor_divide(a, b), floor_divide(a, b));
 PS_BINARY(RemainderOp, remainder(a, b), remainder(a, b));
 PS_BINARY(FmodOp, c_remainder(a, b), c_remainder(a, b));
@@ -22,19 +26,27 @@ PS_BINARY(FmodOp, c_remainder(a, b), c_remainder(a, b));
 
 struct DivideOp {
   template <Float T>
-  static T of(T a, T b) { return a / b; }
+  static T of(T a, T b) {
+    return a / b;
+  }
 };
 struct CopysignOp {
   template <Float T>
-  static T of(T a, T b) { return std::copysign(a, b); }
+  static T of(T a, T b) {
+    return std::copysign(a, b);
+  }
 };
 struct ScalarPowerOp {
   template <Float T>
-  static T of(T a, T b) { return std::pow(a, b); }
+  static T of(T a, T b) {
+    return std::pow(a, b);
+  }
 };
 struct PowerOp {
   template <Int T>
-  static T of(T a, T b) { return integer_power(a, b); }
+  static T of(T a, T b) {
+    return integer_power(a, b);
+  }
 };
 
 // Of two zeros NumPy's vector instructions give the second one; halves, which
@@ -54,16 +66,43 @@ struct Extreme {
   }
 };
 
-struct AndOp { template <class T> static T of(T a, T b) { return static_cast<T>(a & b); } };
-struct OrOp { template <class T> static T of(T a, T b) { return static_cast<T>(a | b); } };
-struct XorOp { template <class T> static T of(T a, T b) { return static_cast<T>(a ^ b); } };
-struct ShiftLeftOp { template <Int T> static T of(T a, T b) { return shift_left(a, b); } };
-struct ShiftRightOp { template <Int T> static T of(T a, T b) { return shift_right(a, b); } };
+struct AndOp {
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct OrOp {
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct XorOp {
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct ShiftLeftOp {
+  template <Int T>
+  static T of(T a, T b) {
+    return shift_left(a, b);
+  }
+};
+struct ShiftRightOp {
+  template <Int T>
+  static T of(T a, T b) {
+    return shift_right(a, b);
+  }
+};
 
-#define PS_COMPARE(Name, expr)                    \
-  struct Name {                                   \
-    template <class T>                            \
-    static bool of(T a, T b) { return expr; }     \
+#define PS_COMPARE(Name, expr) \
+  struct Name {                \
+    template <class T>         \
+    static bool of(T a, T b) { \
+      return expr;             \
+    }                          \
   }
 PS_COMPARE(EqualOp, a == b);
 PS_COMPARE(NotEqualOp, a != b);
@@ -79,8 +118,10 @@ PS_COMPARE(LogicalXorOp, (a != 0) != (b != 0));
 template <class F>
 BinaryLoop arithmetic(DType dtype) {
   return visit_dtype<BinaryLoop>(dtype, []<class T>() -> BinaryLoop {
-    if constexpr (std::is_same_v<T, bool>) return nullptr;
-    else return run_binary<T, T, Apply<T, F>>;
+    if constexpr (std::is_same_v<T, bool>)
+      return nullptr;
+    else
+      return run_binary<T, T, Apply<T, F>>;
   });
 }
 template <class F>
@@ -118,8 +159,8 @@ BinaryLoop extreme(DType dtype) {
 
 template <class T>
 void run_where(const std::byte* a, std::int64_t stride_a, const std::byte* b,
-               std::int64_t stride_b, const std::byte* c,
-               std::int64_t stride_c, std::byte* out, std::int64_t n) {
+               std::int64_t stride_b, const std::byte* c, std::int64_t stride_c,
+               std::byte* out, std::int64_t n) {
   const bool* const test = typed<bool>(a);
   const T* const yes = typed<T>(b);
   const T* const no = typed<T>(c);
@@ -131,8 +172,8 @@ void run_where(const std::byte* a, std::int64_t stride_a, const std::byte* b,
 
 template <class T>
 void run_clip(const std::byte* a, std::int64_t stride_a, const std::byte* b,
-              std::int64_t stride_b, const std::byte* c,
-              std::int64_t stride_c, std::byte* out, std::int64_t n) {
+              std::int64_t stride_b, const std::byte* c, std::int64_t stride_c,
+              std::byte* out, std::int64_t n) {
   using W = Wide<T>;
   const T* const x = typed<T>(a);
   const T* const low = typed<T>(b);
@@ -157,37 +198,63 @@ BinaryLoop binary_loop(Op op, DType dtype) {
     case Op::kMultiply:
       return boolean ? integers_only<AndOp>(dtype)
                      : arithmetic<MultiplyOp>(dtype);
-    case Op::kSubtract: return arithmetic<SubtractOp>(dtype);
-    case Op::kDivide: return floats_only<DivideOp>(dtype);
-    case Op::kFloorDivide: return arithmetic<FloorDivideOp>(dtype);
-    case Op::kRemainder: return arithmetic<RemainderOp>(dtype);
-    case Op::kFmod: return arithmetic<FmodOp>(dtype);
-    case Op::kMaximum: return extreme<true>(dtype);
-    case Op::kMinimum: return extreme<false>(dtype);
-    case Op::kBitwiseAnd: return integers_only<AndOp>(dtype);
-    case Op::kBitwiseOr: return integers_only<OrOp>(dtype);
-    case Op::kBitwiseXor: return integers_only<XorOp>(dtype);
-    case Op::kLeftShift: return integers_only<ShiftLeftOp, false>(dtype);
-    case Op::kRightShift: return integers_only<ShiftRightOp, false>(dtype);
-    case Op::kCopysign: return floats_only<CopysignOp>(dtype);
-    case Op::kScalarPower: return floats_only<ScalarPowerOp>(dtype);
-    case Op::kPower: return integers_only<PowerOp, false>(dtype);
-    default: return nullptr;
+    case Op::kSubtract:
+      return arithmetic<SubtractOp>(dtype);
+    case Op::kDivide:
+      return floats_only<DivideOp>(dtype);
+    case Op::kFloorDivide:
+      return arithmetic<FloorDivideOp>(dtype);
+    case Op::kRemainder:
+      return arithmetic<RemainderOp>(dtype);
+    case Op::kFmod:
+      return arithmetic<FmodOp>(dtype);
+    case Op::kMaximum:
+      return extreme<true>(dtype);
+    case Op::kMinimum:
+      return extreme<false>(dtype);
+    case Op::kBitwiseAnd:
+      return integers_only<AndOp>(dtype);
+    case Op::kBitwiseOr:
+      return integers_only<OrOp>(dtype);
+    case Op::kBitwiseXor:
+      return integers_only<XorOp>(dtype);
+    case Op::kLeftShift:
+      return integers_only<ShiftLeftOp, false>(dtype);
+    case Op::kRightShift:
+      return integers_only<ShiftRightOp, false>(dtype);
+    case Op::kCopysign:
+      return floats_only<CopysignOp>(dtype);
+    case Op::kScalarPower:
+      return floats_only<ScalarPowerOp>(dtype);
+    case Op::kPower:
+      return integers_only<PowerOp, false>(dtype);
+    default:
+      return nullptr;
   }
 }
 
 BinaryLoop compare_loop(Op op, DType dtype) {
   switch (op) {
-    case Op::kEqual: return comparison<EqualOp>(dtype);
-    case Op::kNotEqual: return comparison<NotEqualOp>(dtype);
-    case Op::kLess: return comparison<LessOp>(dtype);
-    case Op::kLessEqual: return comparison<LessEqualOp>(dtype);
-    case Op::kGreater: return comparison<GreaterOp>(dtype);
-    case Op::kGreaterEqual: return comparison<GreaterEqualOp>(dtype);
-    case Op::kLogicalAnd: return comparison<LogicalAndOp>(dtype);
-    case Op::kLogicalOr: return comparison<LogicalOrOp>(dtype);
-    case Op::kLogicalXor: return comparison<LogicalXorOp>(dtype);
-    default: return nullptr;
+    case Op::kEqual:
+      return comparison<EqualOp>(dtype);
+    case Op::kNotEqual:
+      return comparison<NotEqualOp>(dtype);
+    case Op::kLess:
+      return comparison<LessOp>(dtype);
+    case Op::kLessEqual:
+      return comparison<LessEqualOp>(dtype);
+    case Op::kGreater:
+      return comparison<GreaterOp>(dtype);
+    case Op::kGreaterEqual:
+      return comparison<GreaterEqualOp>(dtype);
+    case Op::kLogicalAnd:
+      return comparison<LogicalAndOp>(dtype);
+    case Op::kLogicalOr:
+      return comparison<LogicalOrOp>(dtype);
+    case Op::kLogicalXor:
+      return comparison<LogicalXorOp>(dtype);
+    default:
+      return nullptr;
   }
 }
 

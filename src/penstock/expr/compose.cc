@@ -6,10 +6,9 @@ namespace penstock::expr {
 
 StatusOr<Program> compose(const Program& first, const Program& second) {
   if (first.output_spec().structure() != second.input_spec().structure()) {
-    return invalid_argument("compose: the one gives ",
-                            first.output_spec().to_string(),
-                            ", the other takes ",
-                            second.input_spec().to_string());
+    return invalid_argument(
+        "compose: the one gives ", first.output_spec().to_string(),
+        ", the other takes ", second.input_spec().to_string());
   }
   PS_ASSIGN_OR_RETURN(Program out, Program::make(first.input_spec()));
   std::vector<std::int32_t> place(first.nodes().size());

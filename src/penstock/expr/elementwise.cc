@@ -36,8 +36,8 @@ void find_negative(const Value& exponent, std::int64_t rows,
                    RowErrors& errors) {
   const T* const p = reinterpret_cast<const T*>(exponent.tensor.data());
   const std::int64_t m = exponent.element_size();
-  const Status status = invalid_argument(
-      "integers to negative integer powers are not allowed");
+  const Status status =
+      invalid_argument("integers to negative integer powers are not allowed");
   for (std::int64_t r = 0; r < (exponent.batched ? rows : 1); ++r) {
     bool negative = false;
     for (std::int64_t i = 0; i < m; ++i) negative |= p[r * m + i] < 0;
@@ -53,11 +53,16 @@ void find_negative(const Value& exponent, std::int64_t rows,
 void check_exponent(const Value& exponent, std::int64_t rows,
                     RowErrors& errors) {
   switch (exponent.tensor.dtype()) {
-    case DType::kInt8: return find_negative<std::int8_t>(exponent, rows, errors);
-    case DType::kInt16: return find_negative<std::int16_t>(exponent, rows, errors);
-    case DType::kInt32: return find_negative<std::int32_t>(exponent, rows, errors);
-    case DType::kInt64: return find_negative<std::int64_t>(exponent, rows, errors);
-    default: return;
+    case DType::kInt8:
+      return find_negative<std::int8_t>(exponent, rows, errors);
+    case DType::kInt16:
+      return find_negative<std::int16_t>(exponent, rows, errors);
+    case DType::kInt32:
+      return find_negative<std::int32_t>(exponent, rows, errors);
+    case DType::kInt64:
+      return find_negative<std::int64_t>(exponent, rows, errors);
+    default:
+      return;
   }
 }
 
@@ -75,8 +80,8 @@ StatusOr<Shape> broadcast_shape(const Node& node,
       if (shape[i] == 1 || shape[i] == o) continue;
       if (o != 1) {
         return invalid_argument(to_absl(op_name(node.op)),
-                                ": shapes do not broadcast, got dimensions ",
-                                o, " and ", shape[i]);
+                                ": shapes do not broadcast, got dimensions ", o,
+                                " and ", shape[i]);
       }
       o = shape[i];
     }
@@ -123,11 +128,10 @@ StatusOr<Value> run_elementwise(const Node& node, const LeafSpec& out_spec,
         return out;
       }
     }
-    const UnaryLoop loop = cls == OpClass::kMath
-                               ? math_unary_loop(node.op, dtype)
-                           : cls == OpClass::kCast
-                               ? cast_loop(dtype, node.dtype)
-                               : unary_loop(node.op, dtype);
+    const UnaryLoop loop =
+        cls == OpClass::kMath   ? math_unary_loop(node.op, dtype)
+        : cls == OpClass::kCast ? cast_loop(dtype, node.dtype)
+                                : unary_loop(node.op, dtype);
     if (loop == nullptr) return no_loop(node, dtype);
     loop(a, 1, to, n);
     return out;
@@ -141,30 +145,32 @@ StatusOr<Value> run_elementwise(const Node& node, const LeafSpec& out_spec,
     if (cls == OpClass::kMath2) {
       const MathLoop& math = math_loop(node.op, dtype);
       if (math.fn != nullptr) {
-        nest.run([&](const auto& at, const auto& s, std::int64_t n,
-                     std::int64_t o) {
-          const auto arg = [&](const std::byte* p, std::int64_t offset) {
-            return const_cast<char*>(
-                reinterpret_cast<const char*>(p + offset * size));
-          };
-          call_math(math,
-                    {arg(a, at[0]), arg(b, at[1]),
-                     reinterpret_cast<char*>(to + o * size)},
-                    {s[0] * size, s[1] * size, size}, n);
-        });
+        nest.run(
+            [&](const auto& at, const auto& s, std::int64_t n, std::int64_t o) {
+              const auto arg = [&](const std::byte* p, std::int64_t offset) {
+                return const_cast<char*>(
+                    reinterpret_cast<const char*>(p + offset * size));
+              };
+              call_math(math,
+                        {arg(a, at[0]), arg(b, at[1]),
+                         reinterpret_cast<char*>(to + o * size)},
+                        {s[0] * size, s[1] * size, size}, n);
+            });
         return out;
       }
     }
     BinaryLoop loop = nullptr;
-    if (cls == OpClass::kCompare) loop = compare_loop(node.op, dtype);
-    else if (cls == OpClass::kMath2) loop = math_binary_loop(node.op, dtype);
+    if (cls == OpClass::kCompare)
+      loop = compare_loop(node.op, dtype);
+    else if (cls == OpClass::kMath2)
+      loop = math_binary_loop(node.op, dtype);
     if (loop == nullptr) loop = binary_loop(node.op, dtype);
     if (loop == nullptr) return no_loop(node, dtype);
-    nest.run([&](const auto& at, const auto& s, std::int64_t n,
-                 std::int64_t o) {
-      loop(a + at[0] * size, s[0], b + at[1] * size, s[1], to + o * out_size,
-           n);
-    });
+    nest.run(
+        [&](const auto& at, const auto& s, std::int64_t n, std::int64_t o) {
+          loop(a + at[0] * size, s[0], b + at[1] * size, s[1],
+               to + o * out_size, n);
+        });
     return out;
   }
 
@@ -174,8 +180,7 @@ StatusOr<Value> run_elementwise(const Node& node, const LeafSpec& out_spec,
       static_cast<std::int64_t>(dtype_size(in[0]->tensor.dtype()));
   const auto nest =
       broadcast_nest<3>(batched, rows, shape, {in[0], in[1], in[2]});
-  nest.run([&](const auto& at, const auto& s, std::int64_t n,
-               std::int64_t o) {
+  nest.run([&](const auto& at, const auto& s, std::int64_t n, std::int64_t o) {
     loop(in[0]->tensor.data() + at[0] * first, s[0],
          in[1]->tensor.data() + at[1] * size, s[1],
          in[2]->tensor.data() + at[2] * size, s[2], to + o * out_size, n);

@@ -80,21 +80,28 @@ class Evaluation {
             rows_.inputs[static_cast<std::size_t>(node.ints[0])];
         return Value{tensor, rows_.batched, {}, {}};
       }
-      case OpClass::kConst: return Value{node.constant, false, {}, {}};
-      case OpClass::kReduce: return run_reduce(node, *in[0], rows_.count);
+      case OpClass::kConst:
+        return Value{node.constant, false, {}, {}};
+      case OpClass::kReduce:
+        return run_reduce(node, *in[0], rows_.count);
       case OpClass::kShape:
         return run_shape(node, node.specs[0], in, rows_.count, errors_);
-      case OpClass::kOther: break;
+      case OpClass::kOther:
+        break;
       default:
         return run_elementwise(node, node.specs[0], in, rows_.count, errors_);
     }
     switch (node.op) {
-      case Op::kMatmul: return run_matmul(*in[0], *in[1], rows_.count);
-      case Op::kRandom: return run_random(node, in);
-      case Op::kNative: return run_native(node, in);
+      case Op::kMatmul:
+        return run_matmul(*in[0], *in[1], rows_.count);
+      case Op::kRandom:
+        return run_random(node, in);
+      case Op::kNative:
+        return run_native(node, in);
       case Op::kResult:
         return in[0]->results[static_cast<std::size_t>(node.ints[0])];
-      default: return internal_error("an operation without a kernel");
+      default:
+        return internal_error("an operation without a kernel");
     }
   }
 
@@ -103,9 +110,8 @@ class Evaluation {
     const auto kind = static_cast<RandomKind>(node.ints[0]);
     const auto call = static_cast<std::uint64_t>(node.ints[1]);
     const Shape shape(std::span<const std::int64_t>(node.ints).subspan(2));
-    PS_ASSIGN_OR_RETURN(
-        Value out,
-        allocate_value(node.dtype, shape, rows_.batched, rows_.count));
+    PS_ASSIGN_OR_RETURN(Value out, allocate_value(node.dtype, shape,
+                                                  rows_.batched, rows_.count));
     const std::int64_t n = shape.num_elements();
     std::byte* to = out.tensor.mutable_data();
     for (std::int64_t row = 0; row < rows_.count; ++row) {
@@ -143,9 +149,9 @@ class Evaluation {
       if (!rows_.batched) {
         // One element as a block of one.
         for (std::size_t i = 0; i < in.size(); ++i) {
-          if (op_class(program_.nodes()[static_cast<std::size_t>(
-                                            node.inputs[i])]
-                           .op) == OpClass::kConst) {
+          if (op_class(
+                  program_.nodes()[static_cast<std::size_t>(node.inputs[i])]
+                      .op) == OpClass::kConst) {
             continue;
           }
           PS_ASSIGN_OR_RETURN(args[i], as_block_of_one(args[i]));
@@ -316,8 +322,9 @@ Status evaluate(const Program& program, const Rows& rows,
   PS_RETURN_IF_ERROR(evaluate(program, rows, columns, errors));
   for (Column& column : columns) {
     if (!column.packed()) {
-      return internal_error("a result of different shapes was not run row by "
-                            "row");
+      return internal_error(
+          "a result of different shapes was not run row by "
+          "row");
     }
     outputs.push_back(std::move(column.tensor()));
   }

@@ -51,9 +51,8 @@ bool in_a_pass(Stage stage) {
 }
 
 std::string_view short_name(std::string_view name) {
-  return name.substr(0, kPrefix.size()) == kPrefix
-             ? name.substr(kPrefix.size())
-             : name;
+  return name.substr(0, kPrefix.size()) == kPrefix ? name.substr(kPrefix.size())
+                                                   : name;
 }
 
 /// Why a decoder begins no pass; empty for other operations.
@@ -353,8 +352,8 @@ class Fuser {
     }
     if (found.chain.steps.size() < 2) {
       if (!why.empty()) {
-        notes_.push_back(absl::StrCat("nothing fused into ", names[0], ": ",
-                                      why));
+        notes_.push_back(
+            absl::StrCat("nothing fused into ", names[0], ": ", why));
       }
       return;
     }
@@ -389,8 +388,8 @@ class Fuser {
                      .name = std::string(kFusedOp),
                      .attributes = attributes_of(found->chain)}));
         const std::int32_t result[] = {pass};
-        PS_ASSIGN_OR_RETURN(moved[n], out.add(Op::kResult, result,
-                                              {.ints = {0}}));
+        PS_ASSIGN_OR_RETURN(moved[n],
+                            out.add(Op::kResult, result, {.ints = {0}}));
         continue;
       }
       if (from.op == Op::kConst) {
@@ -416,8 +415,8 @@ class Fuser {
   }
 
   const ProgramRef program_;
-  std::vector<int> readers_;           // how many read a value
-  std::vector<std::int32_t> reader_;   // the last of them
+  std::vector<int> readers_;          // how many read a value
+  std::vector<std::int32_t> reader_;  // the last of them
   std::vector<Found> found_;
   std::vector<std::string> notes_;
 };

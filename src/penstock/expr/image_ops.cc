@@ -33,8 +33,7 @@ LeafSpecs decoded(SpecArgs args, const Attributes& attributes) {
   if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) {
     return invalid_argument("ratio must be 1, 2, 4 or 8, got ", ratio);
   }
-  PS_ASSIGN_OR_RETURN(const std::string dct,
-                      attributes.text("dct_method", ""));
+  PS_ASSIGN_OR_RETURN(const std::string dct, attributes.text("dct_method", ""));
   PS_RETURN_IF_ERROR(image::dct_method_from_name(dct).status());
   return std::vector<LeafSpec>{
       {dtype, PartialShape{kUnknownDim, kUnknownDim, channels}}};
@@ -45,8 +44,9 @@ LeafSpecs decoded_window(SpecArgs args, const Attributes& attributes) {
   if (is_operand(attributes, "crop_window")) return specs;
   PS_ASSIGN_OR_RETURN(const auto w, attributes.integers("crop_window"));
   if (w.size() != 4 || w[0] < 0 || w[1] < 0 || w[2] < 1 || w[3] < 1) {
-    return invalid_argument("crop_window must be (y, x, height, width) inside "
-                            "the picture");
+    return invalid_argument(
+        "crop_window must be (y, x, height, width) inside "
+        "the picture");
   }
   specs[0].shape = with_size(specs[0].shape, w[2], w[3]);
   return specs;
@@ -66,9 +66,8 @@ LeafSpecs decoded_any(SpecArgs args, const Attributes& attributes) {
   PS_ASSIGN_OR_RETURN(const bool animations,
                       attributes.boolean("expand_animations", true));
   return std::vector<LeafSpec>{
-      {dtype, animations
-                  ? PartialShape()
-                  : PartialShape{kUnknownDim, kUnknownDim, channels}}};
+      {dtype, animations ? PartialShape()
+                         : PartialShape{kUnknownDim, kUnknownDim, channels}}};
 }
 
 LeafSpecs decoded_frames(SpecArgs args, const Attributes& attributes) {
@@ -204,8 +203,7 @@ StatusOr<Tensor> extract_jpeg_shape(const RowCall& call) {
 }
 
 StatusOr<Tensor> decode_png(const RowCall& call) {
-  PS_ASSIGN_OR_RETURN(auto other,
-                      of_another_format(call, image::Format::kPng));
+  PS_ASSIGN_OR_RETURN(auto other, of_another_format(call, image::Format::kPng));
   if (other) return *std::move(other);
   PS_ASSIGN_OR_RETURN(const auto o, decode_params(Params(call)));
   return image::decode_png(call.args[0].str(),
@@ -229,8 +227,7 @@ StatusOr<Tensor> decode_bmp(const RowCall& call) {
 }
 
 StatusOr<Tensor> decode_gif(const RowCall& call) {
-  PS_ASSIGN_OR_RETURN(auto other,
-                      of_another_format(call, image::Format::kGif));
+  PS_ASSIGN_OR_RETURN(auto other, of_another_format(call, image::Format::kGif));
   if (other) return *std::move(other);
   image::GifOptions options;
   PS_ASSIGN_OR_RETURN(
@@ -368,12 +365,10 @@ void add_image_ops(std::vector<NativeOp>& out) {
   add("crop_to_bounding_box", windowed, crop_to_bounding_box);
   add("pad_to_bounding_box", windowed, pad_to_bounding_box);
   add("central_crop", cropped_picture, central_crop);
-  add("flip_left_right", same_picture, [](const RowCall& call) {
-    return image::flip_left_right(call.args[0]);
-  });
-  add("flip_up_down", same_picture, [](const RowCall& call) {
-    return image::flip_up_down(call.args[0]);
-  });
+  add("flip_left_right", same_picture,
+      [](const RowCall& call) { return image::flip_left_right(call.args[0]); });
+  add("flip_up_down", same_picture,
+      [](const RowCall& call) { return image::flip_up_down(call.args[0]); });
   add("rot90", turned, rot90);
   // One axis for the other is an odd number of turns, as far as shapes go.
   add("transpose", turned,

@@ -112,16 +112,15 @@ StatusOr<std::vector<Tensor>> distorted_box(const RowCall& call) {
         " values");
   }
   const Tensor& given = call.args[1];
-  if (given.rank() < 1 || (given.num_elements() > 0 &&
-                           given.shape()[given.rank() - 1] != 4)) {
+  if (given.rank() < 1 ||
+      (given.num_elements() > 0 && given.shape()[given.rank() - 1] != 4)) {
     return invalid_argument("bounding_boxes must be [..., 4], got ",
                             given.shape().to_string());
   }
   std::vector<image::Box> boxes;
   const auto values = given.as<float>();
   for (std::size_t i = 0; i + 3 < values.size(); i += 4) {
-    boxes.push_back(
-        {values[i], values[i + 1], values[i + 2], values[i + 3]});
+    boxes.push_back({values[i], values[i + 1], values[i + 2], values[i + 3]});
   }
   image::DistortedBoxOptions options;
   PS_ASSIGN_OR_RETURN(options.min_object_covered,
@@ -129,8 +128,7 @@ StatusOr<std::vector<Tensor>> distorted_box(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(options.aspect_ratio,
                       range(params, "aspect_ratio_range", {0.75, 1.33}));
   PS_ASSIGN_OR_RETURN(options.area, range(params, "area_range", {0.05, 1}));
-  PS_ASSIGN_OR_RETURN(const auto attempts,
-                      params.integer("max_attempts", 100));
+  PS_ASSIGN_OR_RETURN(const auto attempts, params.integer("max_attempts", 100));
   options.max_attempts = static_cast<int>(attempts);
   PS_ASSIGN_OR_RETURN(options.use_image_if_no_bounding_boxes,
                       params.boolean("use_image_if_no_bounding_boxes", false));
@@ -188,10 +186,9 @@ void add_image_random_ops(std::vector<NativeOp>& out) {
   add("color_jitter", same_picture, color_jitter);
   add("random_crop", picture_of_size, random_crop);
   add("random_resized_crop", resized_picture, random_resized_crop);
-  out.push_back(rows_op("image.sample_distorted_bounding_box", box,
-                        distorted_box, true));
   out.push_back(
-      rows_op("image.mixup", mixed_floats, mix<image::mixup>, true));
+      rows_op("image.sample_distorted_bounding_box", box, distorted_box, true));
+  out.push_back(rows_op("image.mixup", mixed_floats, mix<image::mixup>, true));
   out.push_back(rows_op("image.cutmix", mixed, mix<image::cutmix>, true));
 }
 

@@ -52,9 +52,9 @@ Status check_picture(SpecArgs args, const Attributes& attributes,
   const LeafSpec& image = args[0];
   if (image.shape.has_rank() && image.shape.rank() != 3 &&
       image.shape.rank() != 4) {
-    return invalid_argument(
-        "image must have 3 or 4 dimensions, got ", image.to_string(),
-        "; reshape it to [height, width, channels] first");
+    return invalid_argument("image must have 3 or 4 dimensions, got ",
+                            image.to_string(),
+                            "; reshape it to [height, width, channels] first");
   }
   if (image.dtype == DType::kInvalid || image::is_pixel_type(image.dtype)) {
     return absl::OkStatus();
@@ -138,8 +138,7 @@ LeafSpecs resized_picture(SpecArgs args, const Attributes& attributes) {
   PS_ASSIGN_OR_RETURN(auto specs, picture_of_size(args, attributes));
   PS_ASSIGN_OR_RETURN(const std::string method,
                       attributes.text("method", "bilinear"));
-  PS_ASSIGN_OR_RETURN(const auto known,
-                      image::resize_method_from_name(method));
+  PS_ASSIGN_OR_RETURN(const auto known, image::resize_method_from_name(method));
   if (known != image::ResizeMethod::kNearest) {
     specs[0].dtype = DType::kFloat32;
   }
@@ -192,9 +191,9 @@ StatusOr<image::JpegOptions> jpeg_params(const Params& params) {
   PS_ASSIGN_OR_RETURN(options.exif_orientation,
                       params.boolean("exif_orientation", false));
   PS_ASSIGN_OR_RETURN(options.strict, params.boolean("strict", false));
-  PS_ASSIGN_OR_RETURN(options.max_image_pixels,
-                      params.integer("max_image_pixels",
-                                     image::kDefaultMaxPixels));
+  PS_ASSIGN_OR_RETURN(
+      options.max_image_pixels,
+      params.integer("max_image_pixels", image::kDefaultMaxPixels));
   return options;
 }
 
@@ -206,9 +205,9 @@ StatusOr<image::DecodeOptions> decode_params(const Params& params) {
                       params.attributes().dtype("dtype", DType::kUInt8));
   PS_ASSIGN_OR_RETURN(options.expand_animations,
                       params.boolean("expand_animations", true));
-  PS_ASSIGN_OR_RETURN(options.max_image_pixels,
-                      params.integer("max_image_pixels",
-                                     image::kDefaultMaxPixels));
+  PS_ASSIGN_OR_RETURN(
+      options.max_image_pixels,
+      params.integer("max_image_pixels", image::kDefaultMaxPixels));
   return options;
 }
 

@@ -121,21 +121,19 @@ StatusOr<LeafSpec> infer_reshape(const Node& node, const LeafSpec& in) {
   }
   if (in.shape.fully_known()) {
     const std::int64_t n = in.shape.to_shape().num_elements();
-    const bool fits =
-        open < 0 ? n == known : (known != 0 && n % known == 0);
+    const bool fits = open < 0 ? n == known : (known != 0 && n % known == 0);
     if (!fits) {
-      return fail(node, "cannot give ", n, " values of ",
-                  in.shape.to_string(), " the shape ",
-                  PartialShape(Shape(std::span<const std::int64_t>(dims)))
-                      .to_string());
+      return fail(
+          node, "cannot give ", n, " values of ", in.shape.to_string(),
+          " the shape ",
+          PartialShape(Shape(std::span<const std::int64_t>(dims))).to_string());
     }
     if (open >= 0) dims[static_cast<std::size_t>(open)] = n / known;
   }
   return LeafSpec{in.dtype, shape_of(dims)};
 }
 
-StatusOr<LeafSpec> infer_shape(const Node& node,
-                               std::span<const LeafSpec> in) {
+StatusOr<LeafSpec> infer_shape(const Node& node, std::span<const LeafSpec> in) {
   const LeafSpec& first = in[0];
   if (node.op == Op::kReshape) return infer_reshape(node, first);
   if (!first.shape.has_rank()) {
@@ -242,9 +240,8 @@ StatusOr<LeafSpec> infer_shape(const Node& node,
         for (std::size_t i = 0; i < rank; ++i) {
           const std::int64_t d = other.shape[i];
           if (i == axis) {
-            dims[i] = d == kUnknownDim || dims[i] == kUnknownDim
-                          ? kUnknownDim
-                          : dims[i] + d;
+            dims[i] = d == kUnknownDim || dims[i] == kUnknownDim ? kUnknownDim
+                                                                 : dims[i] + d;
           } else if (dims[i] == kUnknownDim) {
             dims[i] = d;
           } else if (d != kUnknownDim && d != dims[i]) {
@@ -275,7 +272,8 @@ StatusOr<LeafSpec> infer_shape(const Node& node,
     case Op::kShapeOf:
       return LeafSpec{DType::kInt64,
                       PartialShape{static_cast<std::int64_t>(rank)}};
-    default: return fail(node, "not an operation on shapes");
+    default:
+      return fail(node, "not an operation on shapes");
   }
 }
 
@@ -291,8 +289,7 @@ StatusOr<LeafSpec> infer_matmul(const Node& node,
   if (k != l && k != kUnknownDim && l != kUnknownDim) {
     return fail(node, "inner dimensions differ, got ", k, " and ", l);
   }
-  return LeafSpec{in[0].dtype,
-                  PartialShape{in[0].shape[0], in[1].shape[1]}};
+  return LeafSpec{in[0].dtype, PartialShape{in[0].shape[0], in[1].shape[1]}};
 }
 
 Status check_dtype(const Node& node, DType t) {
@@ -304,23 +301,34 @@ Status check_dtype(const Node& node, DType t) {
   switch (node.op) {
     case Op::kNegative:
     case Op::kSign:
-    case Op::kSubtract: fits = !boolean; break;
+    case Op::kSubtract:
+      fits = !boolean;
+      break;
     case Op::kDivide:
     case Op::kSqrt:
     case Op::kReciprocal:
     case Op::kSquare:
     case Op::kFloorDivide:
     case Op::kRemainder:
-    case Op::kFmod: fits = !boolean; break;
+    case Op::kFmod:
+      fits = !boolean;
+      break;
     case Op::kInvert:
     case Op::kBitwiseAnd:
     case Op::kBitwiseOr:
-    case Op::kBitwiseXor: fits = !is_float(t); break;
+    case Op::kBitwiseXor:
+      fits = !is_float(t);
+      break;
     case Op::kLeftShift:
-    case Op::kRightShift: fits = is_integer(t); break;
+    case Op::kRightShift:
+      fits = is_integer(t);
+      break;
     case Op::kCopysign:
-    case Op::kSignbit: fits = is_float(t); break;
-    default: break;
+    case Op::kSignbit:
+      fits = is_float(t);
+      break;
+    default:
+      break;
   }
   if (node.op == Op::kDivide || node.op == Op::kSqrt) fits = is_float(t);
   const OpClass cls = op_class(node.op);
@@ -336,13 +344,18 @@ Status check_dtype(const Node& node, DType t) {
 std::size_t arity(Op op) {
   switch (op_class(op)) {
     case OpClass::kInput:
-    case OpClass::kConst: return 0;
+    case OpClass::kConst:
+      return 0;
     case OpClass::kBinary:
     case OpClass::kMath2:
-    case OpClass::kCompare: return 2;
-    case OpClass::kChoose: return 3;
-    case OpClass::kShape: return op == Op::kGather ? 2 : 1;
-    default: return op == Op::kMatmul ? 2 : 1;
+    case OpClass::kCompare:
+      return 2;
+    case OpClass::kChoose:
+      return 3;
+    case OpClass::kShape:
+      return op == Op::kGather ? 2 : 1;
+    default:
+      return op == Op::kMatmul ? 2 : 1;
   }
 }
 
@@ -395,7 +408,8 @@ StatusOr<std::vector<LeafSpec>> infer(const Node& node,
     return fail(node, "takes ", arity(node.op), " inputs, got ", in.size());
   }
   switch (cls) {
-    case OpClass::kInput: return fail(node, "inputs are made by make()");
+    case OpClass::kInput:
+      return fail(node, "inputs are made by make()");
     case OpClass::kConst:
       return one({node.constant.dtype(), PartialShape(node.constant.shape())});
     case OpClass::kUnary:
@@ -445,7 +459,8 @@ StatusOr<std::vector<LeafSpec>> infer(const Node& node,
       PS_ASSIGN_OR_RETURN(LeafSpec spec, infer_shape(node, in));
       return one(std::move(spec));
     }
-    case OpClass::kOther: break;
+    case OpClass::kOther:
+      break;
   }
   if (node.op == Op::kMatmul) {
     PS_RETURN_IF_ERROR(check_dtype(node, in[0].dtype));

@@ -96,9 +96,8 @@ Status parse_batch(const RowCall& call, std::vector<Tensor>& out) {
   Errors failed;
   PS_RETURN_IF_ERROR(parser.parse(call.args[0].strs(), {}, parsed, failed));
   if (!failed.empty()) {
-    return annotate(failed[0].second,
-                    absl::StrCat("record ", failed[0].first,
-                                 " of the batch: "));
+    return annotate(failed[0].second, absl::StrCat("record ", failed[0].first,
+                                                   " of the batch: "));
   }
   PS_ASSIGN_OR_RETURN(const Element batch, parser.batch(std::move(parsed)));
   out.assign(batch.leaves().begin(), batch.leaves().end());
@@ -128,8 +127,7 @@ LeafSpecs sequence_example(SpecArgs args, const Attributes& attributes) {
 Status parse_sequence(const RowCall& call, std::vector<Tensor>& out) {
   const auto& parser =
       *static_cast<const SequenceExampleParser*>(call.prepared);
-  PS_ASSIGN_OR_RETURN(const Element element,
-                      parser.parse(call.args[0].str()));
+  PS_ASSIGN_OR_RETURN(const Element element, parser.parse(call.args[0].str()));
   out.assign(element.leaves().begin(), element.leaves().end());
   return absl::OkStatus();
 }
@@ -240,8 +238,7 @@ LeafSpecs any_to_string(SpecArgs args, const Attributes&) {
 }
 
 StatusOr<Tensor> to_proto(const RowCall& call) {
-  PS_ASSIGN_OR_RETURN(const std::string bytes,
-                      serialize_tensor(call.args[0]));
+  PS_ASSIGN_OR_RETURN(const std::string bytes, serialize_tensor(call.args[0]));
   return Tensor::string(bytes);
 }
 
@@ -273,8 +270,7 @@ StatusOr<std::shared_ptr<const CsvParser>> csv_of(
     column.name = absl::StrCat(i);
     column.dtype = dtype_from_name(dtypes[i]);
     if (!select.empty()) column.index = select[i];
-    if (const Attribute* value =
-            attributes.find(absl::StrCat("default.", i))) {
+    if (const Attribute* value = attributes.find(absl::StrCat("default.", i))) {
       if (const Tensor* t = std::get_if<Tensor>(value)) {
         column.default_value = *t;
       }
@@ -282,9 +278,8 @@ StatusOr<std::shared_ptr<const CsvParser>> csv_of(
     columns.push_back(std::move(column));
   }
   // How many fields there are is only known when all are taken.
-  const auto fields = select.empty()
-                          ? static_cast<std::int64_t>(dtypes.size())
-                          : std::int64_t{-1};
+  const auto fields = select.empty() ? static_cast<std::int64_t>(dtypes.size())
+                                     : std::int64_t{-1};
   return CsvParser::make(std::move(columns), fields, format);
 }
 
@@ -311,13 +306,11 @@ Status decode_csv_rows(const BlockCall& call, std::vector<Tensor>& out) {
 
 Status decode_csv_batch(const RowCall& call, std::vector<Tensor>& out) {
   Errors failed;
-  PS_RETURN_IF_ERROR(
-      static_cast<const CsvParser*>(call.prepared)
-          ->parse(call.args[0].strs(), {}, out, failed));
+  PS_RETURN_IF_ERROR(static_cast<const CsvParser*>(call.prepared)
+                         ->parse(call.args[0].strs(), {}, out, failed));
   if (failed.empty()) return absl::OkStatus();
   return annotate(failed[0].second,
-                  absl::StrCat("record ", failed[0].first,
-                               " of the batch: "));
+                  absl::StrCat("record ", failed[0].first, " of the batch: "));
 }
 
 }  // namespace

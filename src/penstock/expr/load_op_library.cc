@@ -116,8 +116,10 @@ void set_strings(void* self, std::int32_t result, std::int32_t rank,
     values.emplace_back(data[i], static_cast<std::size_t>(sizes[i]));
   }
   auto strings = Tensor::strings(values, shape);
-  if (strings.ok()) made = *std::move(strings);
-  else host.status = strings.status();
+  if (strings.ok())
+    made = *std::move(strings);
+  else
+    host.status = strings.status();
 }
 
 void fail(void* self, const char* message) {
@@ -127,20 +129,23 @@ void fail(void* self, const char* message) {
 
 int number(void* self, const char* name, double* value) {
   const auto got = host_of(self).attributes->number(name, *value);
-  if (!got.ok()) fail(self, std::string(got.status().message()).c_str());
-  else *value = *got;
+  if (!got.ok())
+    fail(self, std::string(got.status().message()).c_str());
+  else
+    *value = *got;
   return host_of(self).attributes->has(name) ? 1 : 0;
 }
 
 int integer(void* self, const char* name, std::int64_t* value) {
   const auto got = host_of(self).attributes->integer(name, *value);
-  if (!got.ok()) fail(self, std::string(got.status().message()).c_str());
-  else *value = *got;
+  if (!got.ok())
+    fail(self, std::string(got.status().message()).c_str());
+  else
+    *value = *got;
   return host_of(self).attributes->has(name) ? 1 : 0;
 }
 
-int text(void* self, const char* name, const char** value,
-         std::int64_t* size) {
+int text(void* self, const char* name, const char** value, std::int64_t* size) {
   const Attribute* found = host_of(self).attributes->find(name);
   const auto* string =
       found == nullptr ? nullptr : std::get_if<std::string>(found);
@@ -173,12 +178,9 @@ StatusOr<std::vector<LeafSpec>> infer(const penstock_op_entry& entry,
   }
   Host host{&attributes, nullptr, {}};
   penstock_op_spec results[kMaxResults] = {};
-  penstock_op_infer call = {&kHost,
-                            &host,
-                            static_cast<std::int32_t>(given.size()),
-                            given.data(),
-                            kMaxResults,
-                            results};
+  penstock_op_infer call = {
+      &kHost,       &host,       static_cast<std::int32_t>(given.size()),
+      given.data(), kMaxResults, results};
   const std::int32_t n = entry.infer(&call);
   PS_RETURN_IF_ERROR(host.status);
   if (n < 1 || n > kMaxResults) return invalid_argument("it gives no results");

@@ -11,10 +11,12 @@ std::array<std::array<MathLoop, kNumDTypes>, kNumOps>& installed() {
   return loops;
 }
 
-#define PS_MATH(Name, function)                     \
-  struct Name {                                     \
-    template <Float T>                              \
-    static T of(T a) { return std::function(a); }   \
+#define PS_MATH(Name, function) \
+  struct Name {                 \
+    template <Float T>          \
+    static T of(T a) {          \
+      return std::function(a);  \
+    }                           \
   }
 PS_MATH(ExpOp, exp);
 PS_MATH(Exp2Op, exp2);
@@ -38,11 +40,36 @@ PS_MATH(ArctanhOp, atanh);
 PS_MATH(CbrtOp, cbrt);
 #undef PS_MATH
 
-struct PowerOp { template <Float T> static T of(T a, T b) { return std::pow(a, b); } };
-struct Arctan2Op { template <Float T> static T of(T a, T b) { return std::atan2(a, b); } };
-struct HypotOp { template <Float T> static T of(T a, T b) { return std::hypot(a, b); } };
-struct FmaxOp { template <Float T> static T of(T a, T b) { return std::fmax(a, b); } };
-struct FminOp { template <Float T> static T of(T a, T b) { return std::fmin(a, b); } };
+struct PowerOp {
+  template <Float T>
+  static T of(T a, T b) {
+    return std::pow(a, b);
+  }
+};
+struct Arctan2Op {
+  template <Float T>
+  static T of(T a, T b) {
+    return std::atan2(a, b);
+  }
+};
+struct HypotOp {
+  template <Float T>
+  static T of(T a, T b) {
+    return std::hypot(a, b);
+  }
+};
+struct FmaxOp {
+  template <Float T>
+  static T of(T a, T b) {
+    return std::fmax(a, b);
+  }
+};
+struct FminOp {
+  template <Float T>
+  static T of(T a, T b) {
+    return std::fmin(a, b);
+  }
+};
 struct LogaddexpOp {
   template <Float T>
   static T of(T a, T b) {
@@ -88,39 +115,67 @@ const MathLoop& math_loop(Op op, DType dtype) {
 
 UnaryLoop math_unary_loop(Op op, DType dtype) {
   switch (op) {
-    case Op::kExp: return floats<ExpOp>(dtype);
-    case Op::kExp2: return floats<Exp2Op>(dtype);
-    case Op::kExpm1: return floats<Expm1Op>(dtype);
-    case Op::kLog: return floats<LogOp>(dtype);
-    case Op::kLog2: return floats<Log2Op>(dtype);
-    case Op::kLog10: return floats<Log10Op>(dtype);
-    case Op::kLog1p: return floats<Log1pOp>(dtype);
-    case Op::kSin: return floats<SinOp>(dtype);
-    case Op::kCos: return floats<CosOp>(dtype);
-    case Op::kTan: return floats<TanOp>(dtype);
-    case Op::kArcsin: return floats<ArcsinOp>(dtype);
-    case Op::kArccos: return floats<ArccosOp>(dtype);
-    case Op::kArctan: return floats<ArctanOp>(dtype);
-    case Op::kSinh: return floats<SinhOp>(dtype);
-    case Op::kCosh: return floats<CoshOp>(dtype);
-    case Op::kTanh: return floats<TanhOp>(dtype);
-    case Op::kArcsinh: return floats<ArcsinhOp>(dtype);
-    case Op::kArccosh: return floats<ArccoshOp>(dtype);
-    case Op::kArctanh: return floats<ArctanhOp>(dtype);
-    case Op::kCbrt: return floats<CbrtOp>(dtype);
-    default: return nullptr;
+    case Op::kExp:
+      return floats<ExpOp>(dtype);
+    case Op::kExp2:
+      return floats<Exp2Op>(dtype);
+    case Op::kExpm1:
+      return floats<Expm1Op>(dtype);
+    case Op::kLog:
+      return floats<LogOp>(dtype);
+    case Op::kLog2:
+      return floats<Log2Op>(dtype);
+    case Op::kLog10:
+      return floats<Log10Op>(dtype);
+    case Op::kLog1p:
+      return floats<Log1pOp>(dtype);
+    case Op::kSin:
+      return floats<SinOp>(dtype);
+    case Op::kCos:
+      return floats<CosOp>(dtype);
+    case Op::kTan:
+      return floats<TanOp>(dtype);
+    case Op::kArcsin:
+      return floats<ArcsinOp>(dtype);
+    case Op::kArccos:
+      return floats<ArccosOp>(dtype);
+    case Op::kArctan:
+      return floats<ArctanOp>(dtype);
+    case Op::kSinh:
+      return floats<SinhOp>(dtype);
+    case Op::kCosh:
+      return floats<CoshOp>(dtype);
+    case Op::kTanh:
+      return floats<TanhOp>(dtype);
+    case Op::kArcsinh:
+      return floats<ArcsinhOp>(dtype);
+    case Op::kArccosh:
+      return floats<ArccoshOp>(dtype);
+    case Op::kArctanh:
+      return floats<ArctanhOp>(dtype);
+    case Op::kCbrt:
+      return floats<CbrtOp>(dtype);
+    default:
+      return nullptr;
   }
 }
 
 BinaryLoop math_binary_loop(Op op, DType dtype) {
   switch (op) {
-    case Op::kPower: return floats2<PowerOp>(dtype);
-    case Op::kArctan2: return floats2<Arctan2Op>(dtype);
-    case Op::kHypot: return floats2<HypotOp>(dtype);
-    case Op::kFmax: return floats2<FmaxOp>(dtype);
-    case Op::kFmin: return floats2<FminOp>(dtype);
-    case Op::kLogaddexp: return floats2<LogaddexpOp>(dtype);
-    default: return nullptr;
+    case Op::kPower:
+      return floats2<PowerOp>(dtype);
+    case Op::kArctan2:
+      return floats2<Arctan2Op>(dtype);
+    case Op::kHypot:
+      return floats2<HypotOp>(dtype);
+    case Op::kFmax:
+      return floats2<FmaxOp>(dtype);
+    case Op::kFmin:
+      return floats2<FminOp>(dtype);
+    case Op::kLogaddexp:
+      return floats2<LogaddexpOp>(dtype);
+    default:
+      return nullptr;
   }
 }
 

@@ -26,16 +26,23 @@ void copy_run(const std::byte* from, std::int64_t stride, std::byte* to,
 /// Copies what `nest` walks over, beginning at value `begin`.
 void copy_nest(const Nest<1>& nest, std::size_t width, const std::byte* from,
                std::int64_t begin, std::byte* to) {
-  nest.run([&](const auto& at, const auto& s, std::int64_t n,
-               std::int64_t o) {
+  nest.run([&](const auto& at, const auto& s, std::int64_t n, std::int64_t o) {
     const auto w = static_cast<std::int64_t>(width);
     const std::byte* const source = from + (begin + at[0]) * w;
     std::byte* const target = to + o * w;
     switch (width) {
-      case 1: copy_run<1>(source, s[0], target, n); break;
-      case 2: copy_run<2>(source, s[0], target, n); break;
-      case 4: copy_run<4>(source, s[0], target, n); break;
-      default: copy_run<8>(source, s[0], target, n); break;
+      case 1:
+        copy_run<1>(source, s[0], target, n);
+        break;
+      case 2:
+        copy_run<2>(source, s[0], target, n);
+        break;
+      case 4:
+        copy_run<4>(source, s[0], target, n);
+        break;
+      default:
+        copy_run<8>(source, s[0], target, n);
+        break;
     }
   });
 }
@@ -63,8 +70,7 @@ Value viewed(const Value& in, const Shape& element, std::int64_t rows) {
   return out;
 }
 
-StatusOr<Value> reshape(const Node& node, const Value& in,
-                        std::int64_t rows) {
+StatusOr<Value> reshape(const Node& node, const Value& in, std::int64_t rows) {
   // Specs were right when the program was built; now the sizes are known.
   Node exact;
   exact.op = node.op;
@@ -92,8 +98,7 @@ StatusOr<Value> concat(const Node& node, std::span<const Value* const> in,
     }
   }
   const DType dtype = in[0]->tensor.dtype();
-  PS_ASSIGN_OR_RETURN(Value out,
-                      allocate_value(dtype, shape, batched, rows));
+  PS_ASSIGN_OR_RETURN(Value out, allocate_value(dtype, shape, batched, rows));
   const std::size_t width = dtype_size(dtype);
   std::int64_t pre = 1;
   std::int64_t post = 1;
@@ -122,9 +127,8 @@ StatusOr<Value> concat(const Node& node, std::span<const Value* const> in,
   return out;
 }
 
-StatusOr<Value> gather(const Node& node, const Value& in,
-                       const Value& indices, std::int64_t rows,
-                       RowErrors& errors) {
+StatusOr<Value> gather(const Node& node, const Value& in, const Value& indices,
+                       std::int64_t rows, RowErrors& errors) {
   const Shape shape = in.element_shape();
   const Shape index_shape = indices.element_shape();
   const std::size_t axis = axis_of(node.ints[0], shape.rank());
@@ -221,9 +225,12 @@ StatusOr<Value> run_shape(const Node& node, const LeafSpec& out_spec,
   const Value& first = *in[0];
   const Shape shape = first.element_shape();
   switch (node.op) {
-    case Op::kReshape: return reshape(node, first, rows);
-    case Op::kConcat: return concat(node, in, rows);
-    case Op::kGather: return gather(node, first, *in[1], rows, errors);
+    case Op::kReshape:
+      return reshape(node, first, rows);
+    case Op::kConcat:
+      return concat(node, in, rows);
+    case Op::kGather:
+      return gather(node, first, *in[1], rows, errors);
     case Op::kExpandDims:
     case Op::kSqueeze: {
       const LeafSpec given{first.tensor.dtype(), PartialShape(shape)};
@@ -241,7 +248,8 @@ StatusOr<Value> run_shape(const Node& node, const LeafSpec& out_spec,
       }
       return out;
     }
-    default: break;
+    default:
+      break;
   }
   // The rest are copies with strides.
   const auto strides = strides_of(shape);
@@ -285,17 +293,15 @@ StatusOr<Value> run_shape(const Node& node, const LeafSpec& out_spec,
     out_shape.push_back(size);
     nest.add(size, {stride});
   }
-  PS_ASSIGN_OR_RETURN(Value out,
-                      allocate_value(out_spec.dtype, out_shape, first.batched,
-                                     rows));
+  PS_ASSIGN_OR_RETURN(Value out, allocate_value(out_spec.dtype, out_shape,
+                                                first.batched, rows));
   if (out.tensor.num_elements() == 0) return out;
   copy_nest(nest, dtype_size(out_spec.dtype), first.tensor.data(), begin,
             out.tensor.mutable_data());
   return out;
 }
 
-StatusOr<Value> run_matmul(const Value& a, const Value& b,
-                           std::int64_t rows) {
+StatusOr<Value> run_matmul(const Value& a, const Value& b, std::int64_t rows) {
   const Shape left = a.element_shape();
   const Shape right = b.element_shape();
   if (left[1] != right[0]) {
@@ -303,9 +309,9 @@ StatusOr<Value> run_matmul(const Value& a, const Value& b,
                             " and ", right[0]);
   }
   const bool batched = a.batched || b.batched;
-  PS_ASSIGN_OR_RETURN(Value out,
-                      allocate_value(a.tensor.dtype(), {left[0], right[1]},
-                                     batched, rows));
+  PS_ASSIGN_OR_RETURN(
+      Value out,
+      allocate_value(a.tensor.dtype(), {left[0], right[1]}, batched, rows));
   visit_dtype<bool>(a.tensor.dtype(), [&]<class T>() {
     const T* const p = reinterpret_cast<const T*>(a.tensor.data());
     const T* const q = reinterpret_cast<const T*>(b.tensor.data());

@@ -55,8 +55,7 @@ Status register_native_op(NativeOp op) {
   const std::lock_guard lock(t.mutex);
   const std::string name = op.name;
   const bool added =
-      t.ops.try_emplace(name, std::make_unique<NativeOp>(std::move(op)))
-          .second;
+      t.ops.try_emplace(name, std::make_unique<NativeOp>(std::move(op))).second;
   if (added) return absl::OkStatus();
   return make_error(StatusCode::kAlreadyExists, "native op ", name,
                     " is registered already");

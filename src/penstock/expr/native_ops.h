@@ -71,8 +71,8 @@ struct NativeOp {
   std::function<Status(const RowCall& call, std::vector<Tensor>& out)> row =
       nullptr;
   /// Appends one [rows, ...] tensor per result.
-  std::function<Status(const BlockCall& call, std::vector<Tensor>& out)>
-      block = nullptr;
+  std::function<Status(const BlockCall& call, std::vector<Tensor>& out)> block =
+      nullptr;
   /// The same for results whose shape differs from row to row: a column is
   /// packed, [rows, ...], or one tensor per row.
   std::function<Status(const BlockCall& call, std::vector<Column>& out)>
@@ -105,10 +105,10 @@ struct RegisterNativeOp {
 };
 }  // namespace detail
 
-#define PENSTOCK_NATIVE_OP(id, ...)                                   \
-  static const ::penstock::expr::detail::RegisterNativeOp             \
-      penstock_native_op_##id {                                       \
-    ::penstock::expr::NativeOp __VA_ARGS__                            \
+#define PENSTOCK_NATIVE_OP(id, ...)                       \
+  static const ::penstock::expr::detail::RegisterNativeOp \
+      penstock_native_op_##id {                           \
+    ::penstock::expr::NativeOp __VA_ARGS__                \
   }
 
 }  // namespace penstock::expr

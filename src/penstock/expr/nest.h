@@ -89,8 +89,7 @@ Nest<kOperands> broadcast_nest(
   if (batched) {
     std::array<std::int64_t, kOperands> strides;
     for (std::size_t k = 0; k < kOperands; ++k) {
-      strides[k] =
-          operands[k]->batched ? operands[k]->element_size() : 0;
+      strides[k] = operands[k]->batched ? operands[k]->element_size() : 0;
     }
     nest.add(rows, strides);
   }

@@ -42,7 +42,7 @@ struct penstock_op_tensor {
 };
 struct penstock_op_spec {
   int32_t dtype;
-  int32_t rank;  // -1: not known
+  int32_t rank;                        // -1: not known
   int64_t dims[PENSTOCK_OP_MAX_RANK];  // -1: not known
 };
 // What the engine offers a running operation.
@@ -90,23 +90,48 @@ struct penstock_op_list {
 namespace penstock::op {
 
 enum class DType : std::int32_t {
-  kUnknown, kBool, kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32,
-  kUInt64, kFloat16, kBFloat16, kFloat32, kFloat64, kString,
+  kUnknown,
+  kBool,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kUInt16,
+  kUInt32,
+  kUInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+  kString,
 };
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  else if constexpr (std::is_same_v<T, std::int8_t>) return DType::kInt8;
-  else if constexpr (std::is_same_v<T, std::int16_t>) return DType::kInt16;
-  else if constexpr (std::is_same_v<T, std::int32_t>) return DType::kInt32;
-  else if constexpr (std::is_same_v<T, std::int64_t>) return DType::kInt64;
-  else if constexpr (std::is_same_v<T, std::uint8_t>) return DType::kUInt8;
-  else if constexpr (std::is_same_v<T, std::uint16_t>) return DType::kUInt16;
-  else if constexpr (std::is_same_v<T, std::uint32_t>) return DType::kUInt32;
-  else if constexpr (std::is_same_v<T, std::uint64_t>) return DType::kUInt64;
-  else if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
-  else static_assert(sizeof(T) == 0, "not a type of tensors");
+  if constexpr (std::is_same_v<T, bool>)
+    return DType::kBool;
+  else if constexpr (std::is_same_v<T, std::int8_t>)
+    return DType::kInt8;
+  else if constexpr (std::is_same_v<T, std::int16_t>)
+    return DType::kInt16;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return DType::kInt32;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return DType::kInt64;
+  else if constexpr (std::is_same_v<T, std::uint8_t>)
+    return DType::kUInt8;
+  else if constexpr (std::is_same_v<T, std::uint16_t>)
+    return DType::kUInt16;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return DType::kUInt32;
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    return DType::kUInt64;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::kFloat64;
+  else
+    static_assert(sizeof(T) == 0, "not a type of tensors");
 }
 
 /// What is wrong; its text becomes the element's error.
@@ -190,9 +215,8 @@ class Call : public Parameters {
   /// Memory for result `i`, to be written before the call ends.
   template <class T>
   T* result(int i, const std::int64_t* dims, int rank) {
-    void* memory =
-        api_->allocate(host_, i, static_cast<std::int32_t>(dtype_of<T>()),
-                       rank, dims);
+    void* memory = api_->allocate(
+        host_, i, static_cast<std::int32_t>(dtype_of<T>()), rank, dims);
     if (memory == nullptr) throw Failure("no memory for a result");
     return static_cast<T*>(memory);
   }
@@ -322,9 +346,9 @@ penstock_op_library() {
 #define PENSTOCK_OP_CONCAT_(a, b) a##b
 #define PENSTOCK_OP_CONCAT(a, b) PENSTOCK_OP_CONCAT_(a, b)
 /// PENSTOCK_OP("library.name", spec function, kernel), then flags if any.
-#define PENSTOCK_OP(name, infer_fn, run_fn, ...)                          \
-  static const ::penstock::op::detail::Register PENSTOCK_OP_CONCAT(       \
-      penstock_op_, __COUNTER__)(penstock_op_entry{                       \
-      name, &::penstock::op::detail::infer<infer_fn>,                     \
-      &::penstock::op::detail::run<run_fn>, (0 __VA_OPT__(| (__VA_ARGS__))), \
-      1})
+#define PENSTOCK_OP(name, infer_fn, run_fn, ...)                        \
+  static const ::penstock::op::detail::Register PENSTOCK_OP_CONCAT(     \
+      penstock_op_, __COUNTER__)(                                       \
+      penstock_op_entry{name, &::penstock::op::detail::infer<infer_fn>, \
+                        &::penstock::op::detail::run<run_fn>,           \
+                        (0 __VA_OPT__(| (__VA_ARGS__))), 1})

@@ -18,13 +18,27 @@ StatusOr<std::vector<To>> values_of(const Tensor& tensor, bool floats) {
     for (const T v : tensor.as<T>()) out.push_back(static_cast<To>(v));
   };
   switch (tensor.dtype()) {
-    case DType::kUInt8: copy(std::uint8_t{}); return out;
-    case DType::kInt16: copy(std::int16_t{}); return out;
-    case DType::kUInt16: copy(std::uint16_t{}); return out;
-    case DType::kInt32: copy(std::int32_t{}); return out;
-    case DType::kUInt32: copy(std::uint32_t{}); return out;
-    case DType::kInt64: copy(std::int64_t{}); return out;
-    case DType::kUInt64: copy(std::uint64_t{}); return out;
+    case DType::kUInt8:
+      copy(std::uint8_t{});
+      return out;
+    case DType::kInt16:
+      copy(std::int16_t{});
+      return out;
+    case DType::kUInt16:
+      copy(std::uint16_t{});
+      return out;
+    case DType::kInt32:
+      copy(std::int32_t{});
+      return out;
+    case DType::kUInt32:
+      copy(std::uint32_t{});
+      return out;
+    case DType::kInt64:
+      copy(std::int64_t{});
+      return out;
+    case DType::kUInt64:
+      copy(std::uint64_t{});
+      return out;
     case DType::kFloat32:
       if (!floats) break;
       copy(float{});
@@ -33,7 +47,8 @@ StatusOr<std::vector<To>> values_of(const Tensor& tensor, bool floats) {
       if (!floats) break;
       copy(double{});
       return out;
-    default: break;
+    default:
+      break;
   }
   return invalid_argument(floats ? "a number" : "a whole number",
                           " is wanted, got ",

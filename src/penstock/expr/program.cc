@@ -42,8 +42,10 @@ const Structure* decode_structure(Decoder& in, int depth) {
     return Structure::leaf();
   }
   switch (static_cast<Structure::Kind>(kind)) {
-    case Structure::Kind::kLeaf: return Structure::leaf();
-    case Structure::Kind::kAbsent: return Structure::absent();
+    case Structure::Kind::kLeaf:
+      return Structure::leaf();
+    case Structure::Kind::kAbsent:
+      return Structure::absent();
     case Structure::Kind::kRagged:
       if (n < 1 || n > 8) in.fail();
       return in.ok() ? Structure::ragged(static_cast<int>(n))
@@ -82,8 +84,10 @@ void encode_leaf(const LeafSpec& leaf, Encoder& out) {
 LeafSpec decode_leaf(Decoder& in) {
   LeafSpec leaf;
   const std::uint64_t dtype = in.u64();
-  if (dtype >= static_cast<std::uint64_t>(kNumDTypes)) in.fail();
-  else leaf.dtype = static_cast<DType>(dtype);
+  if (dtype >= static_cast<std::uint64_t>(kNumDTypes))
+    in.fail();
+  else
+    leaf.dtype = static_cast<DType>(dtype);
   if (!in.boolean()) return leaf;
   Shape shape;
   const std::size_t rank = in.count();
@@ -126,12 +130,11 @@ StatusOr<Program> Program::make(Spec input) {
   return program;
 }
 
-StatusOr<std::int32_t> Program::add(Op op,
-                                    std::span<const std::int32_t> inputs,
+StatusOr<std::int32_t> Program::add(Op op, std::span<const std::int32_t> inputs,
                                     NodeOptions options) {
   if (nodes_.size() >= kMaxNodes) {
-    return make_error(StatusCode::kResourceExhausted,
-                      "a program has at most ", kMaxNodes, " operations");
+    return make_error(StatusCode::kResourceExhausted, "a program has at most ",
+                      kMaxNodes, " operations");
   }
   Node node;
   node.op = op;
@@ -190,8 +193,8 @@ StatusOr<std::int32_t> Program::add(Op op,
 
 StatusOr<std::int32_t> Program::add_constant(Tensor value) {
   if (nodes_.size() >= kMaxNodes) {
-    return make_error(StatusCode::kResourceExhausted,
-                      "a program has at most ", kMaxNodes, " operations");
+    return make_error(StatusCode::kResourceExhausted, "a program has at most ",
+                      kMaxNodes, " operations");
   }
   if (!value.defined() || value.dtype() == DType::kObject) {
     return invalid_argument("const: takes numbers or strings");
@@ -233,8 +236,7 @@ Status Program::set_result(const Structure* structure,
     for (const std::int32_t i : nodes_[n].inputs) {
       const auto at = static_cast<std::size_t>(i);
       needed[at] = true;
-      last_use_[at] =
-          std::max(last_use_[at], static_cast<std::int32_t>(n));
+      last_use_[at] = std::max(last_use_[at], static_cast<std::int32_t>(n));
     }
   }
   return absl::OkStatus();
@@ -309,8 +311,10 @@ StatusOr<Program> Program::decode(std::string_view bytes) {
       options.ints.push_back(in.i64());
     }
     const std::uint64_t dtype = in.u64();
-    if (dtype >= static_cast<std::uint64_t>(kNumDTypes)) in.fail();
-    else options.dtype = static_cast<DType>(dtype);
+    if (dtype >= static_cast<std::uint64_t>(kNumDTypes))
+      in.fail();
+    else
+      options.dtype = static_cast<DType>(dtype);
     options.keepdims = in.boolean();
     std::uint64_t version = 0;
     if (in.ok() && op == Op::kNative) {
@@ -364,8 +368,8 @@ std::string Program::to_string() const {
     }
     const std::string name =
         node.op == Op::kNative ? node.name : std::string(op_name(node.op));
-    absl::StrAppend(&text, "%", n, " = ", name, "(",
-                    absl::StrJoin(args, ", "), ")");
+    absl::StrAppend(&text, "%", n, " = ", name, "(", absl::StrJoin(args, ", "),
+                    ")");
     if (node.specs.size() == 1) {
       absl::StrAppend(&text, ": ", node.specs[0].to_string());
     }

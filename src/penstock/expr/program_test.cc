@@ -14,7 +14,9 @@
 namespace penstock::expr {
 namespace {
 
-Spec scalar_of(DType dtype) { return Spec::tensor(dtype, PartialShape(Shape{})); }
+Spec scalar_of(DType dtype) {
+  return Spec::tensor(dtype, PartialShape(Shape{}));
+}
 
 /// The program f(x) = op(x, constant).
 template <class T>
@@ -84,9 +86,9 @@ TEST(Program, CastsWhatDoesNotFitAsX86Does) {
 }
 
 TEST(Program, RefusesDtypesAndShapesThatDoNotFit) {
-  auto p = Program::make(Spec::tuple(
-      {scalar_of(DType::kInt32), Spec::tensor(DType::kFloat32, {2, 3}),
-       Spec::tensor(DType::kFloat32, {4})}));
+  auto p = Program::make(Spec::tuple({scalar_of(DType::kInt32),
+                                      Spec::tensor(DType::kFloat32, {2, 3}),
+                                      Spec::tensor(DType::kFloat32, {4})}));
   ASSERT_TRUE(p.ok());
   const std::int32_t mixed[] = {0, 1};
   EXPECT_EQ(p->add(Op::kAdd, mixed).status().message(),
@@ -105,8 +107,7 @@ TEST(Program, RefusesDtypesAndShapesThatDoNotFit) {
 TEST(Program, FindsTheRowWhoseIndexIsOutOfBounds) {
   auto p = Program::make(scalar_of(DType::kInt64));
   ASSERT_TRUE(p.ok());
-  const auto table =
-      p->add_constant(Tensor::from<float>({10.f, 20.f, 30.f}));
+  const auto table = p->add_constant(Tensor::from<float>({10.f, 20.f, 30.f}));
   const std::int32_t in[] = {*table, 0};
   const auto taken = p->add(Op::kGather, in, {.ints = {0}});
   ASSERT_TRUE(taken.ok()) << taken.status();
@@ -165,9 +166,9 @@ Dataset native_map(const Dataset& input, Program program) {
 }
 
 TEST(NativeFunction, MapsBlocksWholly) {
-  const Dataset ds =
-      native_map(Dataset::range(10'000), *with_constant<std::int64_t>(Op::kAdd, 1))
-          .batch(100);
+  const Dataset ds = native_map(Dataset::range(10'000),
+                                *with_constant<std::int64_t>(Op::kAdd, 1))
+                         .batch(100);
   std::int64_t next = 1;
   for (const Element& batch : ds) {
     for (const std::int64_t v : batch[0].as<std::int64_t>()) {
@@ -179,12 +180,12 @@ TEST(NativeFunction, MapsBlocksWholly) {
 }
 
 TEST(NativeFunction, KeepsErrorsInTheirPlaces) {
-  const Dataset ds = native_map(
-      Dataset::range(6).map([](std::int64_t x) {
+  const Dataset ds =
+      native_map(Dataset::range(6).map([](std::int64_t x) {
         if (x == 2) throw std::runtime_error("two");
         return x;
       }),
-      *with_constant<std::int64_t>(Op::kMultiply, 10));
+                 *with_constant<std::int64_t>(Op::kMultiply, 10));
   auto it = ds.iterator();
   std::vector<std::int64_t> values;
   int errors = 0;

@@ -72,10 +72,9 @@ Status append_nodes(const Program& from, const std::vector<bool>& wanted,
     for (const std::int32_t input : node.inputs) {
       inputs.push_back(place[at(input)]);
     }
-    PS_ASSIGN_OR_RETURN(
-        place[i], to.add(node.op, inputs,
-                         {node.ints, node.dtype, node.keepdims, node.name,
-                          node.attributes}));
+    PS_ASSIGN_OR_RETURN(place[i], to.add(node.op, inputs,
+                                         {node.ints, node.dtype, node.keepdims,
+                                          node.name, node.attributes}));
   }
   return absl::OkStatus();
 }

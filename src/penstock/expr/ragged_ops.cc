@@ -46,8 +46,7 @@ StatusOr<Tensor> to_dense(const RowCall& call) {
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::int64_t k = 0; k < width * inner; ++k) {
         const std::int64_t at = splits[i] * inner + k;
-        out.push_back(at < splits[i + 1] * inner ? values.str(at)
-                                                 : fill.str());
+        out.push_back(at < splits[i + 1] * inner ? values.str(at) : fill.str());
       }
     }
     return Tensor::strings(out, shape);
@@ -63,9 +62,8 @@ StatusOr<Tensor> to_dense(const RowCall& call) {
                   count * row);
     }
     to += count * row;
-    const std::size_t left =
-        (static_cast<std::size_t>(width) - count) *
-        static_cast<std::size_t>(inner);
+    const std::size_t left = (static_cast<std::size_t>(width) - count) *
+                             static_cast<std::size_t>(inner);
     for (std::size_t k = 0; k < left; ++k, to += size) {
       std::memcpy(to, fill.data(), size);
     }

@@ -26,9 +26,9 @@ StatusOr<DType> dtype_of_kind(const std::string& kind,
   PS_ASSIGN_OR_RETURN(
       const DType dtype,
       attributes.dtype("dtype", whole ? DType::kInt64 : DType::kFloat32));
-  const bool fits = whole ? dtype == DType::kInt64
-                          : dtype == DType::kFloat32 ||
-                                dtype == DType::kFloat64;
+  const bool fits = whole
+                        ? dtype == DType::kInt64
+                        : dtype == DType::kFloat32 || dtype == DType::kFloat64;
   if (!fits) {
     return invalid_argument(kind, " gives ", whole ? "int64" : "floats",
                             ", not ", to_absl(dtype_name(dtype)));
@@ -85,8 +85,10 @@ StatusOr<Tensor> stateless(const RowCall& call) {
       Tensor out,
       Tensor::allocate(dtype, Shape(std::span<const std::int64_t>(dims))));
   if (kind == "truncated_normal") {
-    if (dtype == DType::kFloat32) fill_truncated(key, out.mutable_as<float>());
-    else fill_truncated(key, out.mutable_as<double>());
+    if (dtype == DType::kFloat32)
+      fill_truncated(key, out.mutable_as<float>());
+    else
+      fill_truncated(key, out.mutable_as<double>());
     return out;
   }
   const auto number = kind == "uniform"  ? RandomKind::kUniform

@@ -60,8 +60,10 @@ void fill_random(RandomKind kind, DType dtype, std::uint64_t key,
       }
       return;
     case RandomKind::kNormal:
-      if (dtype == DType::kFloat32) fill_normal<float>(random, n, out);
-      else fill_normal<double>(random, n, out);
+      if (dtype == DType::kFloat32)
+        fill_normal<float>(random, n, out);
+      else
+        fill_normal<double>(random, n, out);
       return;
     case RandomKind::kBelow: {
       auto* const o = reinterpret_cast<std::int64_t*>(out);

@@ -46,8 +46,10 @@ template <class T, class O>
 struct SumOf {
   static O identity() { return O{}; }
   static O add(O acc, T v) {
-    if constexpr (Int<T>) return wrap<T>(bits(acc) + bits(v));
-    else return Wide<T>::store(Wide<T>::load(acc) + Wide<T>::load(v));
+    if constexpr (Int<T>)
+      return wrap<T>(bits(acc) + bits(v));
+    else
+      return Wide<T>::store(Wide<T>::load(acc) + Wide<T>::load(v));
   }
   static O fold(O acc, const T* p, std::int64_t n) {
     if constexpr (Int<T>) {
@@ -63,8 +65,10 @@ template <class T, class O>
 struct ProdOf {
   static O identity() { return convert<O>(1.0f); }
   static O add(O acc, T v) {
-    if constexpr (Int<T>) return wrap<T>(bits(acc) * bits(v));
-    else return Wide<T>::store(Wide<T>::load(acc) * Wide<T>::load(v));
+    if constexpr (Int<T>)
+      return wrap<T>(bits(acc) * bits(v));
+    else
+      return Wide<T>::store(Wide<T>::load(acc) * Wide<T>::load(v));
   }
   static O fold(O acc, const T* p, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) acc = add(acc, p[i]);
@@ -74,7 +78,8 @@ struct ProdOf {
 template <class T, class O, bool kMax>
 struct ExtremeOf {
   static O identity() {
-    if constexpr (std::is_same_v<T, bool>) return !kMax;
+    if constexpr (std::is_same_v<T, bool>)
+      return !kMax;
     else if constexpr (Int<T>)
       return kMax ? std::numeric_limits<T>::min()
                   : std::numeric_limits<T>::max();
@@ -196,19 +201,19 @@ StatusOr<Value> run_reduce(const Node& node, const Value& in,
   if (in.batched) push(rows, false);
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     push(shape[i], reduced[i]);
-    if (!reduced[i]) out_shape.push_back(shape[i]);
-    else if (node.keepdims) out_shape.push_back(1);
+    if (!reduced[i])
+      out_shape.push_back(shape[i]);
+    else if (node.keepdims)
+      out_shape.push_back(1);
   }
   if (groups.empty()) groups.push_back({1, true});
   const DType dtype = in.tensor.dtype();
   const bool arg = node.op == Op::kArgmax || node.op == Op::kArgmin;
   const bool test = node.op == Op::kAny || node.op == Op::kAll;
-  PS_ASSIGN_OR_RETURN(
-      Value out,
-      allocate_value(arg    ? DType::kInt64
-                     : test ? DType::kBool
-                            : dtype,
-                     out_shape, in.batched, rows));
+  PS_ASSIGN_OR_RETURN(Value out, allocate_value(arg    ? DType::kInt64
+                                                : test ? DType::kBool
+                                                       : dtype,
+                                                out_shape, in.batched, rows));
   const bool needs_values = arg || node.op == Op::kMax || node.op == Op::kMin;
   if (needs_values && in.tensor.num_elements() == 0 &&
       out.tensor.num_elements() != 0) {
@@ -226,8 +231,7 @@ StatusOr<Value> run_reduce(const Node& node, const Value& in,
       if (i > axis) post *= d;
     }
     const std::int64_t size = shape[static_cast<std::size_t>(axis)];
-    auto* const to =
-        reinterpret_cast<std::int64_t*>(out.tensor.mutable_data());
+    auto* const to = reinterpret_cast<std::int64_t*>(out.tensor.mutable_data());
     visit_dtype<bool>(dtype, [&]<class T>() {
       const T* const p = reinterpret_cast<const T*>(in.tensor.data());
       if (node.op == Op::kArgmax) {
@@ -241,11 +245,20 @@ StatusOr<Value> run_reduce(const Node& node, const Value& in,
   }
   visit_dtype<bool>(dtype, [&]<class T>() {
     switch (node.op) {
-      case Op::kMax: reduce<T, T, MaxOf<T, T>>(groups, in.tensor, out.tensor); break;
-      case Op::kMin: reduce<T, T, MinOf<T, T>>(groups, in.tensor, out.tensor); break;
-      case Op::kAny: reduce<T, bool, AnyOf<T, bool>>(groups, in.tensor, out.tensor); break;
-      case Op::kAll: reduce<T, bool, AllOf<T, bool>>(groups, in.tensor, out.tensor); break;
-      default: break;
+      case Op::kMax:
+        reduce<T, T, MaxOf<T, T>>(groups, in.tensor, out.tensor);
+        break;
+      case Op::kMin:
+        reduce<T, T, MinOf<T, T>>(groups, in.tensor, out.tensor);
+        break;
+      case Op::kAny:
+        reduce<T, bool, AnyOf<T, bool>>(groups, in.tensor, out.tensor);
+        break;
+      case Op::kAll:
+        reduce<T, bool, AllOf<T, bool>>(groups, in.tensor, out.tensor);
+        break;
+      default:
+        break;
     }
     if constexpr (!std::is_same_v<T, bool>) {
       if (node.op == Op::kSum) {

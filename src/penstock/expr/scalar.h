@@ -34,8 +34,8 @@ struct Wide<Float16> {
 // Signed integers wrap: computed unsigned, in at least 32 bits so that small
 // types are not promoted to a signed int that could overflow.
 template <Int T>
-using Bits = std::conditional_t<(sizeof(T) < 4), std::uint32_t,
-                                std::make_unsigned_t<T>>;
+using Bits =
+    std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
 template <Int T>
 T wrap(Bits<T> v) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(v));
@@ -47,8 +47,10 @@ Bits<T> bits(T v) {
 
 template <class T>
 bool is_nan(T v) {
-  if constexpr (Float<T>) return v != v;
-  else return false;
+  if constexpr (Float<T>)
+    return v != v;
+  else
+    return false;
 }
 
 template <Int T>
@@ -164,11 +166,9 @@ To float_to_int(From v) {
   } else if constexpr (sizeof(To) == 8) {
     return truncate_to_int64(d);
   } else if constexpr (std::is_same_v<To, std::uint32_t>) {
-    return static_cast<To>(
-        static_cast<std::uint64_t>(truncate_to_int64(d)));
+    return static_cast<To>(static_cast<std::uint64_t>(truncate_to_int64(d)));
   } else {
-    return static_cast<To>(
-        static_cast<std::uint32_t>(truncate_to_int32(d)));
+    return static_cast<To>(static_cast<std::uint32_t>(truncate_to_int32(d)));
   }
 }
 
@@ -178,8 +178,8 @@ inline Float16 double_to_float16(double v) {
   if (std::isfinite(single) && static_cast<double>(single) != v) {
     // Sticky last bit: rounding to nearest even then sees what was cut off.
     auto u = std::bit_cast<std::uint32_t>(single);
-    const bool too_large = std::fabs(static_cast<double>(single)) >
-                           std::fabs(v);
+    const bool too_large =
+        std::fabs(static_cast<double>(single)) > std::fabs(v);
     if (too_large) --u;
     single = std::bit_cast<float>(u | 1u);
   }
@@ -197,10 +197,12 @@ To convert(From v) {
   } else if constexpr (std::is_same_v<To, BFloat16>) {
     return to_bfloat16(static_cast<float>(v));
   } else if constexpr (std::is_same_v<To, Float16>) {
-    if constexpr (std::is_same_v<From, double>) return double_to_float16(v);
+    if constexpr (std::is_same_v<From, double>)
+      return double_to_float16(v);
     else if constexpr (std::is_same_v<From, bool>)
       return to_float16(v ? 1.0f : 0.0f);
-    else return to_float16(static_cast<float>(v));
+    else
+      return to_float16(static_cast<float>(v));
   } else if constexpr (std::is_same_v<To, bool>) {
     return v != 0;
   } else if constexpr (Float<From> && Int<To>) {

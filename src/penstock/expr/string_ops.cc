@@ -32,8 +32,8 @@ LeafSpecs same_strings(SpecArgs args, const Attributes& attributes) {
 /// One argument of a block with a value for each row.
 struct Strings {
   std::vector<std::string_view> values;
-  Shape shape;                // [rows, ...]
-  std::int64_t per_row = 1;   // values of a row
+  Shape shape;               // [rows, ...]
+  std::int64_t per_row = 1;  // values of a row
   bool skipped(const BlockCall& call, std::size_t i) const {
     return !call.skip.empty() &&
            call.skip[i / static_cast<std::size_t>(per_row)];
@@ -210,10 +210,14 @@ Status to_number(const BlockCall& call, std::vector<Tensor>& out) {
   PS_ASSIGN_OR_RETURN(const DType dtype,
                       call.attributes.dtype("dtype", DType::kFloat32));
   switch (dtype) {
-    case DType::kInt32: return to_numbers<std::int32_t>(call, out);
-    case DType::kInt64: return to_numbers<std::int64_t>(call, out);
-    case DType::kFloat64: return to_numbers<double>(call, out);
-    default: return to_numbers<float>(call, out);
+    case DType::kInt32:
+      return to_numbers<std::int32_t>(call, out);
+    case DType::kInt64:
+      return to_numbers<std::int64_t>(call, out);
+    case DType::kFloat64:
+      return to_numbers<double>(call, out);
+    default:
+      return to_numbers<float>(call, out);
   }
 }
 
@@ -332,9 +336,8 @@ StatusOr<Tensor> equal(const RowCall& call) {
   const Tensor& a = call.args[0];
   const Tensor& b = call.args[1];
   if (a.rank() > 0 && b.rank() > 0 && a.shape() != b.shape()) {
-    return invalid_argument("shapes must be equal, got ",
-                            a.shape().to_string(), " and ",
-                            b.shape().to_string());
+    return invalid_argument("shapes must be equal, got ", a.shape().to_string(),
+                            " and ", b.shape().to_string());
   }
   PS_ASSIGN_OR_RETURN(
       Tensor out, Tensor::allocate<bool>(a.rank() > 0 ? a.shape() : b.shape()));
@@ -375,8 +378,7 @@ void add_string_ops(std::vector<NativeOp>& out) {
   out.push_back(block_op("strings.length", lengths, length));
   out.push_back(block_op("strings.to_number", numbers, to_number));
   const auto row = [&](const char* name, Infer infer,
-                       Status (*kernel)(const RowCall&,
-                                        std::vector<Tensor>&)) {
+                       Status (*kernel)(const RowCall&, std::vector<Tensor>&)) {
     NativeOp op;
     op.name = name;
     op.infer = infer;

@@ -35,18 +35,30 @@ struct Releasing {
 DType dtype_of_format(std::string_view format) {
   if (format.size() == 1) {
     switch (format[0]) {
-      case 'c': return DType::kInt8;
-      case 'C': return DType::kUInt8;
-      case 's': return DType::kInt16;
-      case 'S': return DType::kUInt16;
-      case 'i': return DType::kInt32;
-      case 'I': return DType::kUInt32;
-      case 'l': return DType::kInt64;
-      case 'L': return DType::kUInt64;
-      case 'e': return DType::kFloat16;
-      case 'f': return DType::kFloat32;
-      case 'g': return DType::kFloat64;
-      default: return DType::kInvalid;
+      case 'c':
+        return DType::kInt8;
+      case 'C':
+        return DType::kUInt8;
+      case 's':
+        return DType::kInt16;
+      case 'S':
+        return DType::kUInt16;
+      case 'i':
+        return DType::kInt32;
+      case 'I':
+        return DType::kUInt32;
+      case 'l':
+        return DType::kInt64;
+      case 'L':
+        return DType::kUInt64;
+      case 'e':
+        return DType::kFloat16;
+      case 'f':
+        return DType::kFloat32;
+      case 'g':
+        return DType::kFloat64;
+      default:
+        return DType::kInvalid;
     }
   }
   // Days and seconds are 32 bits wide; other times 64.
@@ -95,9 +107,8 @@ class ColumnReader {
 
  private:
   Status refuse(const std::string& why) const {
-    return invalid_argument("column '",
-                            schema_.name == nullptr ? "" : schema_.name, "' ",
-                            why);
+    return invalid_argument(
+        "column '", schema_.name == nullptr ? "" : schema_.name, "' ", why);
   }
 
   StatusOr<const void*> buffer(std::int64_t i) const {
@@ -119,8 +130,8 @@ class ColumnReader {
   Status check_no_nulls() const {
     const std::int64_t count = nulls();
     if (count == 0) return absl::OkStatus();
-    return refuse(absl::StrCat("has ", count,
-                               " nulls; fill them before it is read"));
+    return refuse(
+        absl::StrCat("has ", count, " nulls; fill them before it is read"));
   }
 
   Ref<Buffer> hold(const void* data, std::size_t size) const {

@@ -64,9 +64,12 @@ class Inflate final : public Decompressor {
       switch (result) {
         case ISAL_DECOMP_OK:
         case ISAL_END_INPUT:
-        case ISAL_OUT_OVERFLOW: break;
-        case ISAL_INCORRECT_CHECKSUM: return damaged("its checksum differs");
-        default: return damaged("not deflate data");
+        case ISAL_OUT_OVERFLOW:
+          break;
+        case ISAL_INCORRECT_CHECKSUM:
+          return damaged("its checksum differs");
+        default:
+          return damaged("not deflate data");
       }
       if (state_->block_state == ISAL_BLOCK_FINISH) complete_ = true;
       if (read == 0 && written == 0 && !complete_) break;
@@ -83,8 +86,8 @@ class Inflate final : public Decompressor {
     started_ = false;
   }
   Status damaged(std::string_view why) const {
-    return absl::DataLossError(absl::StrCat(
-        "damaged ", gzip_ ? "gzip" : "zlib", " stream: ", to_absl(why)));
+    return absl::DataLossError(absl::StrCat("damaged ", gzip_ ? "gzip" : "zlib",
+                                            " stream: ", to_absl(why)));
   }
 
   const bool gzip_;
@@ -107,8 +110,8 @@ class ZstdDecompress final : public Decompressor {
       const std::size_t hint =
           ZSTD_decompressStream(context_.get(), &output, &input);
       if (ZSTD_isError(hint) != 0) {
-        return absl::DataLossError(absl::StrCat("damaged zstd stream: ",
-                                                ZSTD_getErrorName(hint)));
+        return absl::DataLossError(
+            absl::StrCat("damaged zstd stream: ", ZSTD_getErrorName(hint)));
       }
       if (input.pos != read || output.pos != written) complete_ = hint == 0;
       if (output.pos == size || (input.pos == read && output.pos == written)) {
@@ -153,8 +156,7 @@ class Deflate final : public Compressor {
 
  private:
   Status run(std::string_view in, int flush, std::string& out) {
-    stream_.next_in =
-        reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
     stream_.avail_in = static_cast<uInt>(in.size());
     do {
       const std::size_t at = out.size();
@@ -283,8 +285,10 @@ StatusOr<std::unique_ptr<Compressor>> Compressor::make(Compression compression,
     case Compression::kZstd:
       PS_RETURN_IF_ERROR(check(1, 22));
       return std::make_unique<ZstdCompress>(level == -1 ? 3 : level);
-    case Compression::kNone: return std::make_unique<Store>();
-    case Compression::kAuto: break;
+    case Compression::kNone:
+      return std::make_unique<Store>();
+    case Compression::kAuto:
+      break;
   }
   return invalid_argument("compression must be given for writing, got auto");
 }

@@ -65,11 +65,16 @@ bool parse_into(std::string_view text, Tensor& column, std::size_t row) {
 
 bool parse_value(std::string_view text, Tensor& column, std::size_t row) {
   switch (column.dtype()) {
-    case DType::kInt32: return parse_into<std::int32_t>(text, column, row);
-    case DType::kInt64: return parse_into<std::int64_t>(text, column, row);
-    case DType::kFloat32: return parse_into<float>(text, column, row);
-    case DType::kFloat64: return parse_into<double>(text, column, row);
-    default: return parse_into<bool>(text, column, row);
+    case DType::kInt32:
+      return parse_into<std::int32_t>(text, column, row);
+    case DType::kInt64:
+      return parse_into<std::int64_t>(text, column, row);
+    case DType::kFloat32:
+      return parse_into<float>(text, column, row);
+    case DType::kFloat64:
+      return parse_into<double>(text, column, row);
+    default:
+      return parse_into<bool>(text, column, row);
   }
 }
 
@@ -153,8 +158,7 @@ Status split_fields(std::string_view record, const CsvFormat& format,
       std::size_t end = record.find(format.delimiter, at);
       if (end == std::string_view::npos) end = record.size();
       const std::string_view field = record.substr(at, end - at);
-      if (format.quotes &&
-          field.find(kQuote) != std::string_view::npos) {
+      if (format.quotes && field.find(kQuote) != std::string_view::npos) {
         return invalid_argument("field ", fields.size(),
                                 " has a quote but does not begin with one");
       }
@@ -185,15 +189,18 @@ StatusOr<std::shared_ptr<const CsvParser>> CsvParser::make(
       case DType::kFloat32:
       case DType::kFloat64:
       case DType::kBool:
-      case DType::kString: break;
+      case DType::kString:
+        break;
       default:
-        return invalid_argument("column '", c.name, "' must be int32, int64, "
+        return invalid_argument("column '", c.name,
+                                "' must be int32, int64, "
                                 "float32, float64, bool or string, got ",
                                 to_absl(dtype_name(c.dtype)));
     }
-    if (c.default_value.defined() && (c.default_value.dtype() != c.dtype ||
-                                      c.default_value.rank() != 0)) {
-      return invalid_argument("column '", c.name, "' must have a default_value "
+    if (c.default_value.defined() &&
+        (c.default_value.dtype() != c.dtype || c.default_value.rank() != 0)) {
+      return invalid_argument("column '", c.name,
+                              "' must have a default_value "
                               "that is a scalar of ",
                               to_absl(dtype_name(c.dtype)), ", got ",
                               Spec::of(c.default_value).to_string());
@@ -266,9 +273,8 @@ Status CsvParser::parse(
       const CsvColumn& column = columns_[c];
       const std::string_view field =
           fields[static_cast<std::size_t>(column.index)];
-      const bool absent =
-          field.empty() || (!format_.na_value.empty() &&
-                            field == format_.na_value);
+      const bool absent = field.empty() || (!format_.na_value.empty() &&
+                                            field == format_.na_value);
       if (absent && !column.default_value.defined()) {
         status = invalid_argument("column '", column.name,
                                   "' is missing and has no default_value");
@@ -283,10 +289,9 @@ Status CsvParser::parse(
         std::memcpy(out[c].mutable_data() + row * width,
                     column.default_value.data(), width);
       } else if (!parse_value(field, out[c], row)) {
-        status = invalid_argument(
-            "column '", column.name, "' must be ",
-            to_absl(dtype_name(column.dtype)), ", got '",
-            to_absl(field.substr(0, 40)), "'");
+        status = invalid_argument("column '", column.name, "' must be ",
+                                  to_absl(dtype_name(column.dtype)), ", got '",
+                                  to_absl(field.substr(0, 40)), "'");
       }
     }
     if (!status.ok()) {

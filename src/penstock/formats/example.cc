@@ -18,8 +18,8 @@ using Kind = Feature::Kind;
 /// Where each column is put together.
 struct Building {
   List list = kNone;
-  std::size_t count = 0;  // values of one shape
-  Tensor dense;           // kFixedLen numbers, written in place
+  std::size_t count = 0;      // values of one shape
+  Tensor dense;               // kFixedLen numbers, written in place
   std::byte* data = nullptr;  // of dense
   Values values;
   std::vector<std::int64_t> splits;
@@ -65,28 +65,25 @@ Status add_value(const Feature& feature,
   const std::size_t n = to.values.size(to.list);
   if (!fixed) {
     if (to.count != 1 && n % to.count != 0) {
-      return invalid_argument("feature '", feature.name,
-                              "' must have a multiple of ", to.count,
-                              " values, the record has a remainder of ",
-                              n % to.count);
+      return invalid_argument(
+          "feature '", feature.name, "' must have a multiple of ", to.count,
+          " values, the record has a remainder of ", n % to.count);
     }
     return absl::OkStatus();
   }
   const bool strings = to.list == kBytes;
   const std::size_t got = strings ? n - row * to.count : n;
   if (got != to.count) {
-    return invalid_argument("feature '", feature.name, "' must have ",
-                            to.count, " values for shape ",
-                            feature.shape.to_string(), ", the record has ",
-                            got);
+    return invalid_argument("feature '", feature.name, "' must have ", to.count,
+                            " values for shape ", feature.shape.to_string(),
+                            ", the record has ", got);
   }
   if (strings || n == 0) return absl::OkStatus();
   const std::size_t width = dtype_size(feature.dtype);
   const void* from = to.list == kFloat
                          ? static_cast<const void*>(to.values.floats.data())
                          : static_cast<const void*>(to.values.ints.data());
-  std::memcpy(to.data + row * to.count * width, from,
-              to.count * width);
+  std::memcpy(to.data + row * to.count * width, from, to.count * width);
   to.values.resize(to.list, 0);
   return absl::OkStatus();
 }
@@ -203,13 +200,13 @@ Status ExampleParser::parse(
     if (feature.kind == Kind::kFixedLen) {
       column.values = std::move(from.dense);
       if (from.list == kBytes) {
-        PS_ASSIGN_OR_RETURN(column.values,
-                            Tensor::strings(from.values.strings,
-                                            feature.shape.prepended(n)));
+        PS_ASSIGN_OR_RETURN(
+            column.values,
+            Tensor::strings(from.values.strings, feature.shape.prepended(n)));
       }
     } else {
-      const Shape one = feature.kind == Kind::kFixedLenSequence ? feature.shape
-                                                                : Shape{};
+      const Shape one =
+          feature.kind == Kind::kFixedLenSequence ? feature.shape : Shape{};
       PS_ASSIGN_OR_RETURN(
           column.values,
           to_tensor(from.list, from.values, one.prepended(from.splits.back())));
@@ -225,10 +222,9 @@ Status ExampleParser::parse(
   }
   PS_RETURN_IF_ERROR(cut_features(features_, out, failed));
   // Each record once, with what was wrong first.
-  std::stable_sort(failed.begin(), failed.end(), [](const auto& x,
-                                                    const auto& y) {
-    return x.first < y.first;
-  });
+  std::stable_sort(
+      failed.begin(), failed.end(),
+      [](const auto& x, const auto& y) { return x.first < y.first; });
   failed.erase(std::unique(failed.begin(), failed.end(),
                            [](const auto& x, const auto& y) {
                              return x.first == y.first;

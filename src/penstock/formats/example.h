@@ -79,8 +79,14 @@ inline Feature fixed_len_sequence_feature(std::string name, DType dtype,
 inline Feature ragged_feature(std::string name, DType dtype,
                               std::string value_key = "",
                               std::vector<Feature::Partition> partitions = {}) {
-  return {std::move(name), Feature::Kind::kRagged, dtype, {}, {},
-          std::move(value_key), true, std::move(partitions)};
+  return {std::move(name),
+          Feature::Kind::kRagged,
+          dtype,
+          {},
+          {},
+          std::move(value_key),
+          true,
+          std::move(partitions)};
 }
 
 /// The values of one feature in n records.

@@ -17,9 +17,8 @@ using wire::Values;
 
 StatusOr<Tensor> splits_of(std::span<const std::int64_t> lengths) {
   PS_ASSIGN_OR_RETURN(
-      Tensor splits,
-      Tensor::allocate<std::int64_t>(
-          Shape{static_cast<std::int64_t>(lengths.size()) + 1}));
+      Tensor splits, Tensor::allocate<std::int64_t>(
+                         Shape{static_cast<std::int64_t>(lengths.size()) + 1}));
   auto to = splits.mutable_as<std::int64_t>();
   to[0] = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -32,9 +31,9 @@ StatusOr<Tensor> splits_of(std::span<const std::int64_t> lengths) {
 std::span<const std::int64_t> lengths_of(const FeatureColumn::Level& level,
                                          std::size_t i) {
   return std::span(level.lengths)
-      .subspan(static_cast<std::size_t>(level.records[i]),
-               static_cast<std::size_t>(level.records[i + 1] -
-                                        level.records[i]));
+      .subspan(
+          static_cast<std::size_t>(level.records[i]),
+          static_cast<std::size_t>(level.records[i + 1] - level.records[i]));
 }
 
 /// Cuts the values of a feature by its partitions, which were read into the
@@ -59,8 +58,8 @@ Status cut(const Feature& feature, std::size_t first,
       if (given[l] != nullptr) {
         const auto begin = static_cast<std::size_t>(given[l]->splits[i]);
         const auto end = static_cast<std::size_t>(given[l]->splits[i + 1]);
-        integers = given[l]->values.as<std::int64_t>().subspan(begin,
-                                                               end - begin);
+        integers =
+            given[l]->values.as<std::int64_t>().subspan(begin, end - begin);
       }
       own[l].clear();
       status = row_lengths(feature.partitions[l], integers, count, own[l]);
@@ -206,9 +205,9 @@ StatusOr<Element> ExampleParser::batch(
         }
         if (list == wire::kBytes) values.strings.push_back(c.values.str(k));
       }
-      wire::append_default(feature, list,
-                     static_cast<std::size_t>(longest * count - (end - begin)),
-                     values);
+      wire::append_default(
+          feature, list,
+          static_cast<std::size_t>(longest * count - (end - begin)), values);
     }
     Shape shape{static_cast<std::int64_t>(n), longest};
     for (const std::int64_t d : feature.shape.dims()) shape.push_back(d);

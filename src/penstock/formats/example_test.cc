@@ -13,10 +13,10 @@
 namespace penstock {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::from_hex;
 using protozero::pbf_writer;
+using ::testing::ElementsAre;
+using testing::from_hex;
+using ::testing::HasSubstr;
 
 // All written by TensorFlow 2.21.
 const std::string& tf_example() {
@@ -88,11 +88,11 @@ std::string floats(const std::vector<float>& values, bool packed = true) {
 }
 
 TEST(Example, ReadsWhatTensorFlowWrites) {
-  const auto row = parse_one(
-      tf_example(), {fixed_len_feature("f", DType::kFloat32, {3}),
-                     var_len_feature("i", DType::kInt64),
-                     fixed_len_feature("s", DType::kString, {3}),
-                     var_len_feature("e", DType::kFloat32)});
+  const auto row =
+      parse_one(tf_example(), {fixed_len_feature("f", DType::kFloat32, {3}),
+                               var_len_feature("i", DType::kInt64),
+                               fixed_len_feature("s", DType::kString, {3}),
+                               var_len_feature("e", DType::kFloat32)});
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_THAT((*row)["f"].as<float>(), ElementsAre(1.5f, -2.0f, 3.25f));
   EXPECT_THAT((*row)["i"].as<std::int64_t>(),
@@ -113,17 +113,18 @@ TEST(Example, WritesWhatTensorFlowWrites) {
   wanted.erase(wanted.find(empty), empty.size());
   wanted[1] = static_cast<char>(wanted[1] - static_cast<char>(empty.size()));
   EXPECT_EQ(serialize_example(dict).value(), wanted);
-  EXPECT_THAT(serialize_example(Element(Tensor::scalar(1.0f))).status().message(),
-              HasSubstr("must be a dict"));
+  EXPECT_THAT(
+      serialize_example(Element(Tensor::scalar(1.0f))).status().message(),
+      HasSubstr("must be a dict"));
 }
 
 TEST(Example, PackedAndUnpackedListsAreTheSame) {
   for (const bool packed : {true, false}) {
-    const auto row = parse_one(
-        example({entry("i", ints({5, -7, 1'000'000}, packed)),
-                 entry("f", floats({1, 2}, packed))}),
-        {fixed_len_feature("i", DType::kInt64, {3}),
-         fixed_len_feature("f", DType::kFloat32, {2})});
+    const auto row =
+        parse_one(example({entry("i", ints({5, -7, 1'000'000}, packed)),
+                           entry("f", floats({1, 2}, packed))}),
+                  {fixed_len_feature("i", DType::kInt64, {3}),
+                   fixed_len_feature("f", DType::kFloat32, {2})});
     ASSERT_TRUE(row.ok()) << row.status();
     EXPECT_THAT((*row)["i"].as<std::int64_t>(), ElementsAre(5, -7, 1'000'000));
     EXPECT_THAT((*row)["f"].as<float>(), ElementsAre(1, 2));
@@ -142,7 +143,8 @@ TEST(Example, LastValueOfAKeyWinsAndOthersArePassedOver) {
 TEST(Example, SaysWhatDoesNotFit) {
   const std::string record = example({entry("a", ints({1, 2, 3}))});
   const auto message = [&](Feature f) {
-    return std::string(to_std(parse_one(record, {std::move(f)}).status().message()));
+    return std::string(
+        to_std(parse_one(record, {std::move(f)}).status().message()));
   };
   EXPECT_EQ(message(fixed_len_feature("a", DType::kInt64, {2})),
             "feature 'a' must have 2 values for shape (2,), the record has 3");
@@ -153,16 +155,20 @@ TEST(Example, SaysWhatDoesNotFit) {
   EXPECT_EQ(message(fixed_len_sequence_feature("a", DType::kInt64, {2})),
             "feature 'a' must have a multiple of 2 values, the record has a "
             "remainder of 1");
-  EXPECT_THAT(to_std(parse_one("\xff\xff\xff", {var_len_feature(
-                                   "a", DType::kInt64)}).status().message()),
-              HasSubstr("not a tf.train.Example"));
+  EXPECT_THAT(
+      to_std(parse_one("\xff\xff\xff", {var_len_feature("a", DType::kInt64)})
+                 .status()
+                 .message()),
+      HasSubstr("not a tf.train.Example"));
 }
 
 TEST(Example, DefaultsStandForWhatIsMissing) {
   const auto row = parse_one(
       example({entry("n", "")}),
-      {fixed_len_feature("n", DType::kInt64, {2}, Tensor::scalar(std::int64_t{7})),
-       fixed_len_feature("v", DType::kFloat32, {2}, Tensor::from<float>({1, 2})),
+      {fixed_len_feature("n", DType::kInt64, {2},
+                         Tensor::scalar(std::int64_t{7})),
+       fixed_len_feature("v", DType::kFloat32, {2},
+                         Tensor::from<float>({1, 2})),
        fixed_len_feature("s", DType::kString, {}, Tensor::string("none"))});
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_THAT((*row)["n"].as<std::int64_t>(), ElementsAre(7, 7));
@@ -189,23 +195,25 @@ TEST(Example, RefusesFeaturesThatCannotBe) {
 }
 
 TEST(Example, OneFailureLeavesTheOtherRecordsOfABlockWhole) {
-  const auto parser = ExampleParser::make(
-      {fixed_len_feature("a", DType::kInt64, {2}),
-       var_len_feature("v", DType::kFloat32),
-       fixed_len_feature("s", DType::kString, {}, Tensor::string("d")),
-       fixed_len_sequence_feature("q", DType::kInt64, {2})}).value();
-  const std::string good = example({entry("a", ints({1, 2})),
-                                    entry("v", floats({1, 2, 3})),
-                                    entry("q", ints({1, 2, 3, 4}))});
-  const std::string short_one = example({entry("v", floats({9})),
-                                         entry("q", ints({7, 7})),
-                                         entry("a", ints({1}))});
-  const std::string late = example({entry("a", ints({5, 6})),
-                                    entry("v", floats({8, 8})),
-                                    entry("q", ints({1, 2, 3}))});
+  const auto parser =
+      ExampleParser::make(
+          {fixed_len_feature("a", DType::kInt64, {2}),
+           var_len_feature("v", DType::kFloat32),
+           fixed_len_feature("s", DType::kString, {}, Tensor::string("d")),
+           fixed_len_sequence_feature("q", DType::kInt64, {2})})
+          .value();
+  const std::string good =
+      example({entry("a", ints({1, 2})), entry("v", floats({1, 2, 3})),
+               entry("q", ints({1, 2, 3, 4}))});
+  const std::string short_one =
+      example({entry("v", floats({9})), entry("q", ints({7, 7})),
+               entry("a", ints({1}))});
+  const std::string late =
+      example({entry("a", ints({5, 6})), entry("v", floats({8, 8})),
+               entry("q", ints({1, 2, 3}))});
   const std::string cut = good.substr(0, 9);
-  const std::vector<std::string_view> records{good, short_one, "", late, good,
-                                              cut, good};
+  const std::vector<std::string_view> records{good, short_one, "",  late,
+                                              good, cut,       good};
   std::vector<FeatureColumn> columns;
   std::vector<std::pair<std::int64_t, Status>> failed;
   const std::vector<std::int64_t> skip{4};
@@ -224,11 +232,14 @@ TEST(Example, OneFailureLeavesTheOtherRecordsOfABlockWhole) {
 }
 
 TEST(Example, BatchesAreRaggedOrPadded) {
-  const auto parser = ExampleParser::make(
-      {var_len_feature("v", DType::kInt64),
-       fixed_len_sequence_feature("q", DType::kInt64, {},
-                                  Tensor::scalar(std::int64_t{-1}))}).value();
-  const std::string a = example({entry("v", ints({1, 2})), entry("q", ints({1}))});
+  const auto parser =
+      ExampleParser::make(
+          {var_len_feature("v", DType::kInt64),
+           fixed_len_sequence_feature("q", DType::kInt64, {},
+                                      Tensor::scalar(std::int64_t{-1}))})
+          .value();
+  const std::string a =
+      example({entry("v", ints({1, 2})), entry("q", ints({1}))});
   const std::string b = example({entry("q", ints({2, 3, 4}))});
   const std::vector<std::string_view> records{a, b};
   std::vector<FeatureColumn> columns;
@@ -245,8 +256,9 @@ TEST(Example, BatchesAreRaggedOrPadded) {
 TEST(Example, OneKeyMayFeedTwoFeatures) {
   Feature again = var_len_feature("again", DType::kInt64);
   again.key = "a";
-  const auto row = parse_one(example({entry("a", ints({1, 2}))}),
-                             {fixed_len_feature("a", DType::kInt64, {2}), again});
+  const auto row =
+      parse_one(example({entry("a", ints({1, 2}))}),
+                {fixed_len_feature("a", DType::kInt64, {2}), again});
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ((*row)["again"].num_elements(), 2);
   EXPECT_EQ((*row)["a"].num_elements(), 2);
@@ -255,9 +267,9 @@ TEST(Example, OneKeyMayFeedTwoFeatures) {
 TEST(Example, EveryCutOfARecordIsReadOrRefused) {
   const std::string& whole = tf_example();
   for (std::size_t cut = 0; cut < whole.size(); ++cut) {
-    const auto row = parse_one(whole.substr(0, cut),
-                               {var_len_feature("i", DType::kInt64),
-                                var_len_feature("s", DType::kString)});
+    const auto row =
+        parse_one(whole.substr(0, cut), {var_len_feature("i", DType::kInt64),
+                                         var_len_feature("s", DType::kString)});
     EXPECT_TRUE(row.ok() == (cut == 0)) << cut;
   }
 }
@@ -309,25 +321,25 @@ TEST(Example, LengthsAreCheckedWithAllTheirBits) {
   // Of a field that is passed over, too.
   std::string skipped(1, static_cast<char>(7 << 3 | 2));
   protozero::write_varint(std::back_inserter(skipped), 1ull << 32);
-  EXPECT_EQ(parse_one(skipped, {var_len_feature("k", DType::kInt64)})
-                .status().code(),
-            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(
+      parse_one(skipped, {var_len_feature("k", DType::kInt64)}).status().code(),
+      absl::StatusCode::kDataLoss);
 }
 
 TEST(SequenceExample, LengthsAreCheckedWithAllTheirBits) {
-  const auto parser = SequenceExampleParser::make(
-      {}, {ragged_feature("k", DType::kInt64)}).value();
+  const auto parser =
+      SequenceExampleParser::make({}, {ragged_feature("k", DType::kInt64)})
+          .value();
   // feature_lists, its entry, the entry's value, a step, the list, its values.
   const std::vector<std::uint32_t> tags{2, 1, 2, 1, 3, 1};
   const auto whole = parser->parse(nested(tags, 0, 0, "\x05"));
   ASSERT_TRUE(whole.ok()) << whole.status();
-  EXPECT_THAT(whole->child(1).child("k")[0].as<std::int64_t>(),
-              ElementsAre(5));
+  EXPECT_THAT(whole->child(1).child("k")[0].as<std::int64_t>(), ElementsAre(5));
   for (std::size_t wrong = 0; wrong < tags.size(); ++wrong) {
     for (const std::uint64_t more : kTooLong) {
-      EXPECT_EQ(parser->parse(nested(tags, wrong, more, "\x05"))
-                    .status().code(),
-                absl::StatusCode::kDataLoss)
+      EXPECT_EQ(
+          parser->parse(nested(tags, wrong, more, "\x05")).status().code(),
+          absl::StatusCode::kDataLoss)
           << wrong << " " << more;
     }
   }
@@ -350,13 +362,12 @@ TEST(TensorBytes, LengthsAreCheckedWithAllTheirBits) {
 }
 
 TEST(SequenceExample, ReadsWhatTensorFlowWrites) {
-  const auto parser =
-      SequenceExampleParser::make(
-          {fixed_len_feature("id", DType::kInt64)},
-          {ragged_feature("tok", DType::kInt64),
-           fixed_len_sequence_feature("w", DType::kFloat32),
-           fixed_len_sequence_feature("none", DType::kInt64)})
-          .value();
+  const auto parser = SequenceExampleParser::make(
+                          {fixed_len_feature("id", DType::kInt64)},
+                          {ragged_feature("tok", DType::kInt64),
+                           fixed_len_sequence_feature("w", DType::kFloat32),
+                           fixed_len_sequence_feature("none", DType::kInt64)})
+                          .value();
   const auto got = parser->parse(tf_sequence());
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_TRUE(parser->spec().check(*got).ok());
@@ -371,13 +382,16 @@ TEST(SequenceExample, ReadsWhatTensorFlowWrites) {
 }
 
 TEST(SequenceExample, SaysWhichStepDoesNotFit) {
-  const auto parser = SequenceExampleParser::make(
-      {}, {fixed_len_sequence_feature("tok", DType::kInt64, {2})}).value();
+  const auto parser =
+      SequenceExampleParser::make(
+          {}, {fixed_len_sequence_feature("tok", DType::kInt64, {2})})
+          .value();
   EXPECT_EQ(to_std(parser->parse(tf_sequence()).status().message()),
             "feature 'tok' step 1 must have 2 values, the record has 0");
   EXPECT_THAT(to_std(SequenceExampleParser::make(
                          {}, {fixed_len_feature("a", DType::kInt64)})
-                         .status().message()),
+                         .status()
+                         .message()),
               HasSubstr("must be FixedLenSequence, VarLen or Ragged"));
 }
 
@@ -392,35 +406,45 @@ TEST(TensorBytes, AreThoseOfTensorFlow) {
     }
   };
   check(Tensor::from<std::int32_t>({1, 2, 3, 4, 5, 6}).reshaped(Shape{2, 3}),
-        "0803120812020802120208032218010000000200000003000000040000000500000006000000");
-  check(Tensor::from<float>({1.5f, -2.0f}), "080112041202080222080000c03f000000c0");
+        "0803120812020802120208032218010000000200000003000000040000000500000006"
+        "000000");
+  check(Tensor::from<float>({1.5f, -2.0f}),
+        "080112041202080222080000c03f000000c0");
   const std::vector<std::string_view> strings{"ab", ""};
-  check(Tensor::strings(strings, Shape{2}).value(), "0807120412020802420261624200");
+  check(Tensor::strings(strings, Shape{2}).value(),
+        "0807120412020802420261624200");
   check(Tensor::scalar(std::int64_t{7}), "0809120022080700000000000000");
 }
 
 TEST(TensorBytes, ReadsListsOfValuesAndRepeatsTheLast) {
   // dtype int32, shape [3], int_val: 4, 5 (packed).
   EXPECT_THAT(parse_tensor(from_hex("08031204120208033a020405"))
-                  .value().as<std::int32_t>(),
+                  .value()
+                  .as<std::int32_t>(),
               ElementsAre(4, 5, 5));
-  EXPECT_THAT(to_std(parse_tensor(from_hex("08031204120208033a020405"),
-                                  DType::kFloat32).status().message()),
-              HasSubstr("dtype must be float32, the tensor has int32"));
+  EXPECT_THAT(
+      to_std(parse_tensor(from_hex("08031204120208033a020405"), DType::kFloat32)
+                 .status()
+                 .message()),
+      HasSubstr("dtype must be float32, the tensor has int32"));
   // 2^40 elements from two values.
-  EXPECT_FALSE(parse_tensor(from_hex("080312091207088080808080203a020405")).ok());
+  EXPECT_FALSE(
+      parse_tensor(from_hex("080312091207088080808080203a020405")).ok());
 }
 
 TEST(DecodeRaw, GivesTheValuesInEitherByteOrder) {
   const std::string bytes("\x01\x00\x02\x00", 4);
   EXPECT_THAT(decode_raw(bytes, DType::kInt16).value().as<std::int16_t>(),
               ElementsAre(1, 2));
-  EXPECT_THAT(decode_raw(bytes, DType::kInt16, false).value().as<std::int16_t>(),
-              ElementsAre(256, 512));
-  EXPECT_THAT(decode_raw(bytes, DType::kUInt8, true, 6).value().as<std::uint8_t>(),
-              ElementsAre(1, 0, 2, 0, 0, 0));
-  EXPECT_THAT(decode_raw(bytes, DType::kInt16, true, 2).value().as<std::int16_t>(),
-              ElementsAre(1));
+  EXPECT_THAT(
+      decode_raw(bytes, DType::kInt16, false).value().as<std::int16_t>(),
+      ElementsAre(256, 512));
+  EXPECT_THAT(
+      decode_raw(bytes, DType::kUInt8, true, 6).value().as<std::uint8_t>(),
+      ElementsAre(1, 0, 2, 0, 0, 0));
+  EXPECT_THAT(
+      decode_raw(bytes, DType::kInt16, true, 2).value().as<std::int16_t>(),
+      ElementsAre(1));
   EXPECT_EQ(to_std(decode_raw("abc", DType::kInt16).status().message()),
             "decode_raw: bytes must be a multiple of 2, got 3");
   EXPECT_EQ(to_std(decode_raw("abc", DType::kString).status().message()),
@@ -440,9 +464,9 @@ std::string list_of_ints(const std::string& key,
 std::string cut_by(const Partition& partition,
                    const std::vector<std::int64_t>& values,
                    const std::vector<std::int64_t>& by) {
-  const auto row = parse_one(
-      example({list_of_ints("v", values), list_of_ints("p", by)}),
-      {ragged_feature("r", DType::kInt64, "v", {partition})});
+  const auto row =
+      parse_one(example({list_of_ints("v", values), list_of_ints("p", by)}),
+                {ragged_feature("r", DType::kInt64, "v", {partition})});
   if (!row.ok()) return std::string(to_std(row.status().message()));
   std::string out;
   const auto splits = (*row)[1].as<std::int64_t>();
@@ -504,9 +528,9 @@ TEST(RaggedFeature, DamagedPartitionsAreErrorsThatSayWhatIsWrong) {
 
 // Results as TensorFlow 2.21 gives them.
 TEST(RaggedFeature, PartitionsNestTheOutermostFirst) {
-  const Feature two = ragged_feature(
-      "r", DType::kInt64, "v",
-      {{P::kRowLengths, "outer"}, {P::kRowSplits, "inner"}});
+  const Feature two =
+      ragged_feature("r", DType::kInt64, "v",
+                     {{P::kRowLengths, "outer"}, {P::kRowSplits, "inner"}});
   const std::string a = example({list_of_ints("v", {1, 2, 3, 4, 5}),
                                  list_of_ints("inner", {0, 2, 5}),
                                  list_of_ints("outer", {1, 0, 1})});
@@ -534,16 +558,15 @@ TEST(RaggedFeature, PartitionsNestTheOutermostFirst) {
 }
 
 TEST(RaggedFeature, UniformRowsAtTheEndAreDimensions) {
-  const auto row = parse_one(
-      example({list_of_ints("v", {1, 2, 3, 4, 5, 6})}),
-      {ragged_feature("r", DType::kInt64, "v",
-                      {{P::kUniformRowLength, "", 2}})});
+  const auto row = parse_one(example({list_of_ints("v", {1, 2, 3, 4, 5, 6})}),
+                             {ragged_feature("r", DType::kInt64, "v",
+                                             {{P::kUniformRowLength, "", 2}})});
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ((*row)[0].shape(), (Shape{3, 2}));
   // In front of others they are rows.
   const auto outer = parse_one(
-      example({list_of_ints("v", {1, 2, 3, 4, 5}),
-               list_of_ints("s", {0, 2, 5})}),
+      example(
+          {list_of_ints("v", {1, 2, 3, 4, 5}), list_of_ints("s", {0, 2, 5})}),
       {ragged_feature("r", DType::kInt64, "v",
                       {{P::kUniformRowLength, "", 2}, {P::kRowSplits, "s"}})});
   ASSERT_TRUE(outer.ok()) << outer.status();
@@ -552,8 +575,8 @@ TEST(RaggedFeature, UniformRowsAtTheEndAreDimensions) {
 }
 
 TEST(RaggedFeature, OneDamagedRecordOfManyIsNamedAndTheOthersAreRight) {
-  const Feature pairs = ragged_feature("r", DType::kInt64, "v",
-                                       {{P::kUniformRowLength, "", 2}});
+  const Feature pairs =
+      ragged_feature("r", DType::kInt64, "v", {{P::kUniformRowLength, "", 2}});
   const Feature rows =
       ragged_feature("s", DType::kInt64, "v", {{P::kRowLengths, "n"}});
   const auto parser = ExampleParser::make({pairs, rows}).value();
@@ -608,8 +631,7 @@ TEST(SequenceExample, PartitionsCutEachStep) {
           {ragged_feature("one", DType::kInt64, "v", {{P::kRowLengths, "len"}}),
            ragged_feature("two", DType::kInt64, "v",
                           {{P::kRowLengths, "out"}, {P::kRowLengths, "len"}}),
-           ragged_feature("none", DType::kInt64, "x",
-                          {{P::kRowSplits, "y"}})})
+           ragged_feature("none", DType::kInt64, "x", {{P::kRowSplits, "y"}})})
           .value();
   const auto got = parser->parse(tf_sequence_of_rows());
   ASSERT_TRUE(got.ok()) << got.status();
@@ -632,11 +654,10 @@ TEST(SequenceExample, PartitionsCutEachStep) {
 }
 
 TEST(SequenceExample, UniformRowsAreDimensionsOfTheSteps) {
-  const auto parser =
-      SequenceExampleParser::make({}, {ragged_feature(
-                                          "out", DType::kInt64, "",
-                                          {{P::kUniformRowLength, "", 1}})})
-          .value();
+  const auto parser = SequenceExampleParser::make(
+                          {}, {ragged_feature("out", DType::kInt64, "",
+                                              {{P::kUniformRowLength, "", 1}})})
+                          .value();
   const auto got = parser->parse(tf_sequence_of_rows());
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_TRUE(parser->spec().check(*got).ok());

@@ -18,8 +18,7 @@ void read_entry(std::string_view bytes, std::string_view& key,
   MessageReader entry(bytes);
   key = value = {};
   while (entry.next()) {
-    const bool delimited =
-        entry.wire_type() == pbf_wire_type::length_delimited;
+    const bool delimited = entry.wire_type() == pbf_wire_type::length_delimited;
     if (delimited && entry.tag() == 1) {
       key = entry.get_bytes_view();
     } else if (delimited && entry.tag() == 2) {
@@ -82,9 +81,8 @@ StatusOr<Tensor> to_tensor(List list, const Values& values,
                          ? static_cast<const void*>(values.floats.data())
                          : static_cast<const void*>(values.ints.data());
   PS_ASSIGN_OR_RETURN(
-      Tensor out,
-      Tensor::allocate(list == kFloat ? DType::kFloat32 : DType::kInt64,
-                       shape));
+      Tensor out, Tensor::allocate(
+                      list == kFloat ? DType::kFloat32 : DType::kInt64, shape));
   const std::size_t bytes = values.size(list) * dtype_size(out.dtype());
   if (bytes > 0) std::memcpy(out.mutable_data(), from, bytes);
   return out;
@@ -129,9 +127,9 @@ void collect_entries(std::string_view features,
     std::size_t key_size = 0;
     std::string_view value;
     if (enter(q, entry_end, kField1, key_size) &&
-        only_field({q + key_size,
-                    static_cast<std::size_t>(entry_end - q) - key_size},
-                   kField2, value)) {
+        only_field(
+            {q + key_size, static_cast<std::size_t>(entry_end - q) - key_size},
+            kField2, value)) {
       keep({q, key_size}, value);
     } else {
       std::string_view key;

@@ -62,9 +62,12 @@ enum List : std::uint32_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 
 inline List list_of(DType dtype) {
   switch (dtype) {
-    case DType::kString: return kBytes;
-    case DType::kFloat32: return kFloat;
-    default: return kInt64;
+    case DType::kString:
+      return kBytes;
+    case DType::kFloat32:
+      return kFloat;
+    default:
+      return kInt64;
   }
 }
 
@@ -225,8 +228,7 @@ inline void append_list(List list, std::string_view bytes, Values& out) {
 void append_default(const Feature& feature, List list, std::size_t count,
                     Values& out);
 
-StatusOr<Tensor> to_tensor(List list, const Values& values,
-                           const Shape& shape);
+StatusOr<Tensor> to_tensor(List list, const Values& values, const Shape& shape);
 
 /// Keeps the bytes of each wanted entry of a map field; the last wins. `guess`
 /// holds what was found at each place the record before.

@@ -29,11 +29,16 @@ struct JsonColumn {
 
   std::int64_t size(DType t) const {
     switch (t) {
-      case DType::kInt64: return static_cast<std::int64_t>(ints.size());
-      case DType::kFloat32: return static_cast<std::int64_t>(floats.size());
-      case DType::kFloat64: return static_cast<std::int64_t>(doubles.size());
-      case DType::kBool: return static_cast<std::int64_t>(bools.size());
-      default: return static_cast<std::int64_t>(ends.size());
+      case DType::kInt64:
+        return static_cast<std::int64_t>(ints.size());
+      case DType::kFloat32:
+        return static_cast<std::int64_t>(floats.size());
+      case DType::kFloat64:
+        return static_cast<std::int64_t>(doubles.size());
+      case DType::kBool:
+        return static_cast<std::int64_t>(bools.size());
+      default:
+        return static_cast<std::int64_t>(ends.size());
     }
   }
   void resize(DType t, std::int64_t to) {
@@ -43,7 +48,8 @@ struct JsonColumn {
     if (t == DType::kFloat64) doubles.resize(n);
     if (t == DType::kBool) bools.resize(n);
     if (t == DType::kString) {
-      if (n < ends.size()) text.resize(n == 0 ? 0 : static_cast<std::size_t>(ends[n - 1]));
+      if (n < ends.size())
+        text.resize(n == 0 ? 0 : static_cast<std::size_t>(ends[n - 1]));
       ends.resize(n, static_cast<std::int64_t>(text.size()));
     }
   }
@@ -96,11 +102,20 @@ bool append(value v, DType dtype, JsonColumn& to) {
 void append_default(const JsonField& field, JsonColumn& to) {
   const Tensor& d = field.default_value;
   switch (field.dtype) {
-    case DType::kInt64: to.ints.push_back(d.value<std::int64_t>()); break;
-    case DType::kFloat32: to.floats.push_back(d.value<float>()); break;
-    case DType::kFloat64: to.doubles.push_back(d.value<double>()); break;
-    case DType::kBool: to.bools.push_back(d.value<bool>() ? 1 : 0); break;
-    default: to.add_string(d.str());
+    case DType::kInt64:
+      to.ints.push_back(d.value<std::int64_t>());
+      break;
+    case DType::kFloat32:
+      to.floats.push_back(d.value<float>());
+      break;
+    case DType::kFloat64:
+      to.doubles.push_back(d.value<double>());
+      break;
+    case DType::kBool:
+      to.bools.push_back(d.value<bool>() ? 1 : 0);
+      break;
+    default:
+      to.add_string(d.str());
   }
 }
 
@@ -119,8 +134,7 @@ Status malformed(simdjson::error_code code) {
 Status add_field(object& root, const JsonField& field,
                  const std::vector<std::string>& path, JsonColumn& to) {
   value v;
-  simdjson::error_code code =
-      root.find_field_unordered(path[0]).get(v);
+  simdjson::error_code code = root.find_field_unordered(path[0]).get(v);
   for (std::size_t i = 1; i < path.size() && code == simdjson::SUCCESS; ++i) {
     object inner;
     code = v.get_object().get(inner);
@@ -193,8 +207,8 @@ std::size_t add_together(std::span<const std::string_view> records,
                          std::vector<JsonColumn>& columns) {
   if (records.empty()) return 0;
   const char* const begin = records.front().data();
-  const auto size = static_cast<std::size_t>(
-      records.back().data() + records.back().size() - begin);
+  const auto size = static_cast<std::size_t>(records.back().data() +
+                                             records.back().size() - begin);
   // Another capacity would mean other memory.
   const std::size_t capacity = std::bit_ceil(std::max(size, kStreamBytes));
   parser.threaded = false;
@@ -240,8 +254,7 @@ StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
   const std::int64_t n = from.size(dtype);
   const auto rows = static_cast<std::size_t>(n);
   if (dtype == DType::kString) {
-    Ref<Buffer> offsets =
-        Buffer::allocate((rows + 1) * sizeof(std::int64_t));
+    Ref<Buffer> offsets = Buffer::allocate((rows + 1) * sizeof(std::int64_t));
     Ref<Buffer> bytes = Buffer::allocate(from.text.size());
     if (!offsets || !bytes) {
       return absl::ResourceExhaustedError("no memory for strings");
@@ -255,10 +268,11 @@ StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
     return Tensor::strings_from(std::move(offsets), std::move(bytes), Shape{n});
   }
   PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(dtype, Shape{n}));
-  const void* data = dtype == DType::kInt64     ? static_cast<const void*>(from.ints.data())
-                     : dtype == DType::kFloat32 ? static_cast<const void*>(from.floats.data())
-                     : dtype == DType::kFloat64 ? static_cast<const void*>(from.doubles.data())
-                                                : static_cast<const void*>(from.bools.data());
+  const void* data =
+      dtype == DType::kInt64     ? static_cast<const void*>(from.ints.data())
+      : dtype == DType::kFloat32 ? static_cast<const void*>(from.floats.data())
+      : dtype == DType::kFloat64 ? static_cast<const void*>(from.doubles.data())
+                                 : static_cast<const void*>(from.bools.data());
   if (rows > 0) std::memcpy(out.mutable_data(), data, rows * dtype_size(dtype));
   return out;
 }
@@ -278,15 +292,18 @@ StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
       case DType::kFloat32:
       case DType::kFloat64:
       case DType::kBool:
-      case DType::kString: break;
+      case DType::kString:
+        break;
       default:
-        return invalid_argument("field '", field.name, "' must be int64, "
+        return invalid_argument("field '", field.name,
+                                "' must be int64, "
                                 "float32, float64, bool or string, got ",
                                 to_absl(dtype_name(field.dtype)));
     }
     const Tensor& d = field.default_value;
     if (d.defined() && (d.dtype() != field.dtype || d.rank() != 0)) {
-      return invalid_argument("field '", field.name, "' must have a "
+      return invalid_argument("field '", field.name,
+                              "' must have a "
                               "default_value that is a scalar of ",
                               to_absl(dtype_name(field.dtype)));
     }
@@ -309,9 +326,9 @@ StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
 Spec JsonParser::spec() const {
   std::vector<std::pair<std::string, Spec>> items;
   for (const JsonField& f : fields_) {
-    items.emplace_back(
-        f.name, Spec::tensor(f.dtype, f.list ? PartialShape{kUnknownDim}
-                                             : PartialShape(Shape{})));
+    items.emplace_back(f.name,
+                       Spec::tensor(f.dtype, f.list ? PartialShape{kUnknownDim}
+                                                    : PartialShape(Shape{})));
   }
   return Spec::dict(items);
 }
@@ -332,8 +349,8 @@ Status JsonParser::parse(
            behind[together] >= simdjson::SIMDJSON_PADDING) {
       ++together;
     }
-    row = add_together(records.first(together), fields_, paths_, parser,
-                       columns);
+    row =
+        add_together(records.first(together), fields_, paths_, parser, columns);
   }
   for (; row < records.size(); ++row) {
     const bool left_out = skipped < skip.size() &&
@@ -349,9 +366,8 @@ Status JsonParser::parse(
       }
       simdjson::ondemand::document document;
       object root;
-      auto code =
-          parser.iterate(data, size, size + simdjson::SIMDJSON_PADDING)
-              .get(document);
+      auto code = parser.iterate(data, size, size + simdjson::SIMDJSON_PADDING)
+                      .get(document);
       if (code == simdjson::SUCCESS) code = document.get_object().get(root);
       if (code != simdjson::SUCCESS) status = malformed(code);
       for (std::size_t f = 0; f < fields_.size() && status.ok(); ++f) {

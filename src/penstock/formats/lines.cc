@@ -60,9 +60,9 @@ void FixedSplitter::split(const SplitInput& in, SplitOutput& out) const {
   if (in.offset == 0 && header_ > 0) {
     if (size < header_) {
       if (in.at_end) {
-        out.fail(0, absl::DataLossError(absl::StrCat(
-                        "truncated: the header has ", header_,
-                        " bytes, the file ", size)));
+        out.fail(0, absl::DataLossError(
+                        absl::StrCat("truncated: the header has ", header_,
+                                     " bytes, the file ", size)));
       }
       out.needed = static_cast<std::size_t>(header_);
       return;
@@ -92,7 +92,8 @@ void FixedSplitter::split(const SplitInput& in, SplitOutput& out) const {
     }
     out.rows.push_back({static_cast<std::size_t>(at),
                         static_cast<std::size_t>(record_),
-                        static_cast<std::size_t>(at + record_), {}});
+                        static_cast<std::size_t>(at + record_),
+                        {}});
     payload += record_;
     at += record_;
   }

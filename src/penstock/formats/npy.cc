@@ -45,11 +45,12 @@ StatusOr<DType> dtype_of_descr(std::string_view descr) {
     std::string_view name;
     DType dtype;
   };
-  constexpr Known kKnown[] = {
-      {"b1", DType::kBool},    {"i1", DType::kInt8},    {"u1", DType::kUInt8},
-      {"i2", DType::kInt16},   {"u2", DType::kUInt16},  {"i4", DType::kInt32},
-      {"u4", DType::kUInt32},  {"i8", DType::kInt64},   {"u8", DType::kUInt64},
-      {"f2", DType::kFloat16}, {"f4", DType::kFloat32}, {"f8", DType::kFloat64}};
+  constexpr Known kKnown[] = {{"b1", DType::kBool},    {"i1", DType::kInt8},
+                              {"u1", DType::kUInt8},   {"i2", DType::kInt16},
+                              {"u2", DType::kUInt16},  {"i4", DType::kInt32},
+                              {"u4", DType::kUInt32},  {"i8", DType::kInt64},
+                              {"u8", DType::kUInt64},  {"f2", DType::kFloat16},
+                              {"f4", DType::kFloat32}, {"f8", DType::kFloat64}};
   if (name.size() == 3) {
     for (const Known& known : kKnown) {
       if (name.substr(1) != known.name) continue;

@@ -60,8 +60,8 @@ Status row_lengths(const Feature::Partition& partition,
     const bool is_length = partition.kind == PartitionKind::kRowLengths;
     const std::int64_t least = is_length ? 0 : at;
     if (value < least || value - least > count - at) {
-      return fail("does not fit ", count, " values, it has ", value,
-                  " behind ", at);
+      return fail("does not fit ", count, " values, it has ", value, " behind ",
+                  at);
     }
     const std::int64_t length = value - least;
     out.push_back(length);

@@ -33,8 +33,7 @@ std::vector<Found> find_lists(std::string_view record,
 }
 
 /// The values of all steps of a FeatureList, and where each step ends.
-StatusOr<FeatureColumn> read_steps(const Feature& feature,
-                                   const Found& bytes) {
+StatusOr<FeatureColumn> read_steps(const Feature& feature, const Found& bytes) {
   if (!bytes && !feature.allow_missing) return missing(feature);
   const List list = list_of(feature.dtype);
   const auto count = static_cast<std::size_t>(feature.shape.num_elements());

@@ -34,18 +34,35 @@ StatusOr<std::string> serialize_feature(const Tensor& t) {
         floats.push_back(static_cast<float>(v));
       }
       break;
-    case DType::kBool: ints = widened<bool>(t); break;
-    case DType::kInt8: ints = widened<std::int8_t>(t); break;
-    case DType::kInt16: ints = widened<std::int16_t>(t); break;
-    case DType::kInt32: ints = widened<std::int32_t>(t); break;
-    case DType::kInt64: ints = widened<std::int64_t>(t); break;
-    case DType::kUInt8: ints = widened<std::uint8_t>(t); break;
-    case DType::kUInt16: ints = widened<std::uint16_t>(t); break;
-    case DType::kUInt32: ints = widened<std::uint32_t>(t); break;
+    case DType::kBool:
+      ints = widened<bool>(t);
+      break;
+    case DType::kInt8:
+      ints = widened<std::int8_t>(t);
+      break;
+    case DType::kInt16:
+      ints = widened<std::int16_t>(t);
+      break;
+    case DType::kInt32:
+      ints = widened<std::int32_t>(t);
+      break;
+    case DType::kInt64:
+      ints = widened<std::int64_t>(t);
+      break;
+    case DType::kUInt8:
+      ints = widened<std::uint8_t>(t);
+      break;
+    case DType::kUInt16:
+      ints = widened<std::uint16_t>(t);
+      break;
+    case DType::kUInt32:
+      ints = widened<std::uint32_t>(t);
+      break;
     default:
-      return invalid_argument("values must be float32, float64, integers up to "
-                              "int64, bool or string, got ",
-                              to_absl(dtype_name(t.dtype())));
+      return invalid_argument(
+          "values must be float32, float64, integers up to "
+          "int64, bool or string, got ",
+          to_absl(dtype_name(t.dtype())));
   }
   std::uint32_t kind = wire::kBytes;
   if (t.dtype() == DType::kFloat32 || t.dtype() == DType::kFloat64) {

@@ -118,11 +118,11 @@ Member read_member(std::string_view bytes, std::size_t start) {
       }
     }
     const std::string_view content = bytes.substr(at + kBlock, body);
-    const std::size_t next =
-        std::min(bytes.size(), at + kBlock + padded(body));
+    const std::size_t next = std::min(bytes.size(), at + kBlock + padded(body));
     if (meta) {
       if (type == 'L') {
-        long_name = content.substr(0, std::min(content.find('\0'), content.size()));
+        long_name =
+            content.substr(0, std::min(content.find('\0'), content.size()));
       } else if (type == 'x') {
         if (std::string path = pax_path(content); !path.empty()) {
           long_name = std::move(path);
@@ -167,8 +167,8 @@ void split_tar_name(std::string_view name, std::string_view& key,
   const std::size_t last = slash == std::string_view::npos ? 0 : slash + 1;
   const std::size_t dot = name.find('.', last);
   key = name.substr(0, dot);
-  field = dot == std::string_view::npos ? std::string_view()
-                                        : name.substr(dot + 1);
+  field =
+      dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
 }
 
 Status read_tar(std::string_view bytes, std::vector<TarFile>& out) {
@@ -177,13 +177,17 @@ Status read_tar(std::string_view bytes, std::vector<TarFile>& out) {
   while (at < bytes.size()) {
     Member member = read_member(bytes, at);
     switch (member.kind) {
-      case Member::Kind::kEnd: return absl::OkStatus();
+      case Member::Kind::kEnd:
+        return absl::OkStatus();
       case Member::Kind::kDamaged:
         return absl::DataLossError("damaged tar header");
       case Member::Kind::kIncomplete:
         return absl::DataLossError("truncated tar");
-      case Member::Kind::kFile: out.push_back(std::move(member.file)); break;
-      case Member::Kind::kOther: break;
+      case Member::Kind::kFile:
+        out.push_back(std::move(member.file));
+        break;
+      case Member::Kind::kOther:
+        break;
     }
     at = member.end;
   }
@@ -210,8 +214,8 @@ void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const auto finish_sample = [&] {
       const auto size = static_cast<std::int64_t>(end - begin);
       if (size > in.max_record_bytes) {
-        refused = annotate(record_too_large(size, in.max_record_bytes),
-                           place(begin));
+        refused =
+            annotate(record_too_large(size, in.max_record_bytes), place(begin));
       }
       out.rows.push_back({begin, end - begin, end, std::move(refused)});
     };

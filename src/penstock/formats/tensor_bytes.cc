@@ -119,16 +119,25 @@ void read_values(MessageReader& reader, DType dtype, std::string& out) {
 
 std::uint32_t values_field(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return kFloats;
-    case DType::kFloat64: return kDoubles;
-    case DType::kInt64: return kInt64s;
-    case DType::kBool: return kBools;
+    case DType::kFloat32:
+      return kFloats;
+    case DType::kFloat64:
+      return kDoubles;
+    case DType::kInt64:
+      return kInt64s;
+    case DType::kBool:
+      return kBools;
     case DType::kFloat16:
-    case DType::kBFloat16: return kHalfs;
-    case DType::kUInt32: return kUInt32s;
-    case DType::kUInt64: return kUInt64s;
-    case DType::kString: return kStrings;
-    default: return kInts;
+    case DType::kBFloat16:
+      return kHalfs;
+    case DType::kUInt32:
+      return kUInt32s;
+    case DType::kUInt64:
+      return kUInt64s;
+    case DType::kString:
+      return kStrings;
+    default:
+      return kInts;
   }
 }
 
@@ -213,9 +222,8 @@ StatusOr<Tensor> decode_raw(std::string_view bytes, DType dtype,
     return invalid_argument("decode_raw: dtype must be a number, got ",
                             to_absl(dtype_name(dtype)));
   }
-  const std::size_t size = fixed_length
-                               ? static_cast<std::size_t>(*fixed_length)
-                               : bytes.size();
+  const std::size_t size =
+      fixed_length ? static_cast<std::size_t>(*fixed_length) : bytes.size();
   if (fixed_length && (*fixed_length < 0 || size % width != 0)) {
     return invalid_argument("decode_raw: fixed_length must be a multiple of ",
                             width, ", got ", *fixed_length);
@@ -246,9 +254,10 @@ StatusOr<std::string> serialize_tensor(const Tensor& tensor) {
       std::begin(kProtoTypes), std::end(kProtoTypes),
       [&](const ProtoType& t) { return t.dtype == tensor.dtype(); });
   if (type == std::end(kProtoTypes)) {
-    return invalid_argument("serialize_tensor: dtype must be a number or "
-                            "string, got ",
-                            to_absl(dtype_name(tensor.dtype())));
+    return invalid_argument(
+        "serialize_tensor: dtype must be a number or "
+        "string, got ",
+        to_absl(dtype_name(tensor.dtype())));
   }
   writer.add_enum(kDType, type->number);
   std::string shape;

@@ -60,7 +60,8 @@ TEST(Lines, EndAtNewlinesOfBothKindsAndAtTheEnd) {
     EXPECT_THAT(cut(lines, "\n", step), ElementsAre(""));
     EXPECT_THAT(cut(lines, "", step), IsEmpty());
     EXPECT_THAT(cut(lines, "a\rb\n", step), ElementsAre("a\rb"));
-    EXPECT_THAT(cut(LineSplitter(2), "h\nh\na\nb", step), ElementsAre("a", "b"));
+    EXPECT_THAT(cut(LineSplitter(2), "h\nh\na\nb", step),
+                ElementsAre("a", "b"));
     EXPECT_THAT(cut(LineSplitter(5), "h\nh\n", step), IsEmpty());
     EXPECT_THAT(cut(LineSplitter(0, true), "\na\n \t\r\n\nb\n\n", step),
                 ElementsAre("a", "b"));
@@ -84,15 +85,16 @@ TEST(FixedLength, LeavesOutHeaderAndFooter) {
 TEST(Csv, RecordsMayHoldLineEndsInQuotes) {
   const CsvSplitter with_header({}, true);
   for (const std::size_t step : {1u, 4u, 100u}) {
-    EXPECT_THAT(cut(with_header, "h1,h2\na,b\n\"c\nc\",d\r\n\n\"e\"\"\n\",f",
-                    step),
-                ElementsAre("a,b", "\"c\nc\",d", "\"e\"\"\n\",f"));
+    EXPECT_THAT(
+        cut(with_header, "h1,h2\na,b\n\"c\nc\",d\r\n\n\"e\"\"\n\",f", step),
+        ElementsAre("a,b", "\"c\nc\",d", "\"e\"\"\n\",f"));
     EXPECT_THAT(cut(CsvSplitter({',', false, ""}, false), "a\"\nb\n", step),
                 ElementsAre("a\"", "b"));
   }
 }
 
-std::vector<std::string> fields(std::string_view record, CsvFormat format = {}) {
+std::vector<std::string> fields(std::string_view record,
+                                CsvFormat format = {}) {
   std::vector<std::string_view> out;
   std::string scratch;
   const Status status = split_fields(record, format, out, scratch);
@@ -122,14 +124,15 @@ TEST(Csv, ParsesTypedColumnsWithDefaults) {
                       4, {',', true, "NA"})
           .value();
   const std::vector<std::string_view> records{
-      "1,2.5,x,true", ",-1e3,\"q\"\"q\",0", "NA,+7,,1", "x,1,y,1",
-      "1,,y,1", "1,2", "3,3,z,maybe"};
+      "1,2.5,x,true", ",-1e3,\"q\"\"q\",0", "NA,+7,,1", "x,1,y,1", "1,,y,1",
+      "1,2",          "3,3,z,maybe"};
   std::vector<Tensor> columns;
   std::vector<std::pair<std::int64_t, Status>> failed;
   ASSERT_TRUE(parser->parse(records, {}, columns, failed).ok());
   EXPECT_THAT(columns[0].as<std::int64_t>().subspan(0, 3),
               ElementsAre(1, -1, -1));
-  EXPECT_THAT(columns[1].as<float>().subspan(0, 3), ElementsAre(2.5f, -1e3f, 7));
+  EXPECT_THAT(columns[1].as<float>().subspan(0, 3),
+              ElementsAre(2.5f, -1e3f, 7));
   EXPECT_EQ(columns[2].str(0), "x");
   EXPECT_EQ(columns[2].str(1), "q\"q");
   EXPECT_EQ(columns[2].str(2), "");
@@ -147,11 +150,13 @@ TEST(Csv, ParsesTypedColumnsWithDefaults) {
 }
 
 TEST(Csv, StringsWithoutADefaultMustBeThere) {
-  const auto parser = CsvParser::make({{"s", DType::kString},
-                                       {"t", DType::kString, Tensor::string("-")}},
-                                      2, {',', true, "NA"})
-                          .value();
-  const std::vector<std::string_view> records{"a,b", ",b", "\"\",b", "NA,b", "a,"};
+  const auto parser =
+      CsvParser::make(
+          {{"s", DType::kString}, {"t", DType::kString, Tensor::string("-")}},
+          2, {',', true, "NA"})
+          .value();
+  const std::vector<std::string_view> records{"a,b", ",b", "\"\",b", "NA,b",
+                                              "a,"};
   std::vector<Tensor> columns;
   std::vector<std::pair<std::int64_t, Status>> failed;
   ASSERT_TRUE(parser->parse(records, {}, columns, failed).ok());
@@ -216,11 +221,10 @@ TEST(Json, ALineDoesNotReadIntoTheNext) {
 
 // Lines of a block are read as one stream; each must give what it gives alone.
 TEST(Json, LinesTogetherGiveWhatEachGivesAlone) {
-  const auto parser =
-      JsonParser::make({{"i", DType::kInt64},
-                        {"s", DType::kString},
-                        {"l", DType::kInt64, /*list=*/true}})
-          .value();
+  const auto parser = JsonParser::make({{"i", DType::kInt64},
+                                        {"s", DType::kString},
+                                        {"l", DType::kInt64, /*list=*/true}})
+                          .value();
   const std::vector<std::string> kinds = {
       R"({"i": 1, "s": "one", "l": [1, 2, 3]})",
       R"({"l": [], "s": "a \"quoted\" \u00e9", "i": -7, "more": {"x": [1]}})",
@@ -246,9 +250,9 @@ TEST(Json, LinesTogetherGiveWhatEachGivesAlone) {
     const std::size_t lines = 1 + random.below(12);
     const bool mostly_right = round % 2 == 0;
     for (std::size_t i = 0; i < lines; ++i) {
-      const std::string& line =
-          kinds[mostly_right && random.below(8) > 0 ? random.below(3)
-                                                     : random.below(kinds.size())];
+      const std::string& line = kinds[mostly_right && random.below(8) > 0
+                                          ? random.below(3)
+                                          : random.below(kinds.size())];
       at.emplace_back(text.size(), line.size());
       text += line + (random.below(4) == 0 ? "\r\n" : "\n");
     }
@@ -266,9 +270,11 @@ TEST(Json, LinesTogetherGiveWhatEachGivesAlone) {
       const std::string alone(records[i]);
       const std::string_view view = alone;
       ASSERT_TRUE(parser->parse({&view, 1}, {}, one, wrong).ok());
-      const bool fails = next_failed < failed.size() &&
-                         failed[next_failed].first == static_cast<std::int64_t>(i);
-      ASSERT_EQ(fails, !wrong.empty()) << round << " line " << i << ": " << alone;
+      const bool fails =
+          next_failed < failed.size() &&
+          failed[next_failed].first == static_cast<std::int64_t>(i);
+      ASSERT_EQ(fails, !wrong.empty())
+          << round << " line " << i << ": " << alone;
       if (fails) {
         ASSERT_EQ(failed[next_failed++].second, wrong[0].second) << alone;
         continue;
@@ -375,9 +381,9 @@ TEST(Tar, CutAnywhereGivesWholeSamplesAndThenSaysSo) {
 TEST(Tar, NamesThatLeadOutAreRefused) {
   TarBuilder tar;
   tar.file("../a.x", "1").file("b.x", "2");
-  EXPECT_THAT(cut(TarSplitter(), tar.finish(), 100'000),
-              ElementsAre(HasSubstr("leads out of the archive"),
-                          HasSubstr("b.x")));
+  EXPECT_THAT(
+      cut(TarSplitter(), tar.finish(), 100'000),
+      ElementsAre(HasSubstr("leads out of the archive"), HasSubstr("b.x")));
 }
 
 TEST(Tar, KeysEndAtTheFirstDotOfTheLastPart) {
@@ -406,7 +412,8 @@ TEST(Npy, HeaderTellsDTypeAndShape) {
   EXPECT_EQ(header->data_offset, 128u);
   EXPECT_EQ(header->data_bytes, 48u);
   EXPECT_EQ(parse_npy(npy("{'descr': '|u1', 'fortran_order': False, "
-                          "'shape': (5,), }"))->shape,
+                          "'shape': (5,), }"))
+                ->shape,
             Shape{5});
 }
 
@@ -415,10 +422,12 @@ TEST(Npy, SaysWhatItCannotRead) {
     return parse_npy(bytes).status().code();
   };
   EXPECT_EQ(code("no"), StatusCode::kDataLoss);
-  EXPECT_EQ(code(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}")),
-            StatusCode::kUnimplemented);
-  EXPECT_EQ(code(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 3)}")),
-            StatusCode::kUnimplemented);
+  EXPECT_EQ(
+      code(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}")),
+      StatusCode::kUnimplemented);
+  EXPECT_EQ(
+      code(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 3)}")),
+      StatusCode::kUnimplemented);
   EXPECT_EQ(code(npy("{'descr': [('a', '<f4')], 'shape': (3,)}")),
             StatusCode::kUnimplemented);
   EXPECT_EQ(code(npy("{'descr': '<f8', 'shape': (9223372036854775807, 9)}")),

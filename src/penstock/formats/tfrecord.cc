@@ -26,9 +26,9 @@ void append(T v, std::string& out) {
 
 Status bad_checksum(std::string_view what, std::uint32_t stored,
                     std::uint32_t computed) {
-  return absl::DataLossError(absl::StrFormat(
-      "corrupt %s: its checksum is %08x, stored is %08x", to_absl(what),
-      computed, stored));
+  return absl::DataLossError(
+      absl::StrFormat("corrupt %s: its checksum is %08x, stored is %08x",
+                      to_absl(what), computed, stored));
 }
 
 std::uint32_t mask(std::uint32_t crc) {
@@ -115,9 +115,8 @@ __attribute__((target("sse4.2"))) std::size_t first_damaged_sse42(
     bool fits = load<std::uint64_t>(p) == length;
     fits &= mask(crc32c_sse42(p, 8)) == load<std::uint32_t>(p + 8);
     if (verify) {
-      const std::uint32_t crc = length < kShort
-                                    ? crc32c_sse42(payload, length)
-                                    : crc32c({payload, length});
+      const std::uint32_t crc = length < kShort ? crc32c_sse42(payload, length)
+                                                : crc32c({payload, length});
       fits &= mask(crc) == load<std::uint32_t>(payload + length);
     }
     if (!fits) return i;
@@ -165,7 +164,9 @@ std::string first_record_hint(std::string_view bytes) {
   }
   if (bytes.size() >= 2 && (bytes[0] & 0x0f) == 8 &&
       (static_cast<unsigned char>(bytes[0]) * 256 +
-       static_cast<unsigned char>(bytes[1])) % 31 == 0) {
+       static_cast<unsigned char>(bytes[1])) %
+              31 ==
+          0) {
     return "; the file begins like zlib: set compression to ZLIB or auto";
   }
   return "; is it a TFRecord file?";
@@ -181,9 +182,8 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
   std::int64_t payload = 0;
   const std::size_t size = in.bytes.size();
   const auto place = [&] {
-    return record_place(
-        in.record + static_cast<std::int64_t>(out.rows.size()),
-        in.offset + static_cast<std::int64_t>(at));
+    return record_place(in.record + static_cast<std::int64_t>(out.rows.size()),
+                        in.offset + static_cast<std::int64_t>(at));
   };
   while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
          payload < in.max_payload) {
@@ -207,11 +207,10 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
     } else if (*length > static_cast<std::uint64_t>(in.max_record_bytes)) {
       const auto shown = static_cast<std::int64_t>(
           std::min<std::uint64_t>(*length, INT64_MAX));
-      refused =
-          annotate(record_too_large(shown, in.max_record_bytes), place());
+      refused = annotate(record_too_large(shown, in.max_record_bytes), place());
     }
-    const bool whole_is_here = length.ok() && *length <= left &&
-                               left - *length >= kFrameBytes;
+    const bool whole_is_here =
+        length.ok() && *length <= left && left - *length >= kFrameBytes;
     if (!refused.ok()) {
       // A length that cannot be trusted does not say where the next one is.
       const std::size_t next =

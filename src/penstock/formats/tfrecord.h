@@ -32,9 +32,9 @@ StatusOr<std::uint64_t> read_length(std::string_view header);
 /// OK if the checksum behind the payload fits; `framed` is a whole record.
 Status check_payload(std::string_view framed);
 
-/// The first of records [from, n) whose checksums do not fit, or whose length is
-/// not what its place says; n if there is none. They lie side by side: record
-/// i is [offsets[i], offsets[i + 1]) of `bytes`, frame included. Without
+/// The first of records [from, n) whose checksums do not fit, or whose length
+/// is not what its place says; n if there is none. They lie side by side:
+/// record i is [offsets[i], offsets[i + 1]) of `bytes`, frame included. Without
 /// `verify` payloads are not looked at.
 std::size_t first_damaged(const char* bytes, const std::int64_t* offsets,
                           std::size_t from, std::size_t n, bool verify);

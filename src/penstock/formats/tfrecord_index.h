@@ -31,8 +31,8 @@ class Index {
   /// Payloads of 4 GiB and more are refused by add().
   bool add(std::uint64_t payload_bytes);
   void set_tail(Status tail) { tail_ = std::move(tail); }
-  /// The tail is a length that is damaged or above a limit: whole records may follow it, which only
-  /// reading in order finds.
+  /// The tail is a length that is damaged or above a limit: whole records may
+  /// follow it, which only reading in order finds.
   bool cut_short() const { return cut_short_; }
   void set_cut_short() { cut_short_ = true; }
 

@@ -1,8 +1,9 @@
 #include "penstock/formats/tfrecord.h"
-#include "tests/support/hex.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/hex.h"
 
 namespace penstock::tfrecord {
 namespace {

@@ -23,7 +23,9 @@ struct Mark {
   Ref<const Snapshot> snapshot;
   std::int64_t skip = 0;
 
-  Mark after(std::int64_t elements) const { return {snapshot, skip + elements}; }
+  Mark after(std::int64_t elements) const {
+    return {snapshot, skip + elements};
+  }
 };
 
 /// A reference that is set at most once, perhaps while others read it.

@@ -139,8 +139,7 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
     index = std::max(index, input->index);
   }
   if (const Options* options = op->options()) {
-    node->error_policy |=
-        options->on_error.kind != ErrorPolicy::Kind::kInherit;
+    node->error_policy |= options->on_error.kind != ErrorPolicy::Kind::kInherit;
     node->options = options->over(node->options);
   }
   node->kept = op->memory() == Memory::kKept ||
@@ -241,8 +240,8 @@ std::shared_ptr<const KnownStage> known_stage(const Node& node,
       entry->info.prefix != prefix) {
     StageInfo info = node.stage(prefix);
     const std::uint64_t salt = stage_salt(info);
-    entry = std::make_shared<const KnownStage>(
-        KnownStage{std::move(info), salt});
+    entry =
+        std::make_shared<const KnownStage>(KnownStage{std::move(info), salt});
   }
   return entry;
 }

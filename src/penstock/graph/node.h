@@ -16,11 +16,11 @@ struct Node {
   Spec spec;
   Cardinality cardinality;
   int index = 0;  // along the chain; a source is 0; -1: made for a source
-  bool indexed = false;  // random access reaches down to the sources
-  bool cheap = false;    // Operator::cheap() holds down to the sources
+  bool indexed = false;       // random access reaches down to the sources
+  bool cheap = false;         // Operator::cheap() holds down to the sources
   bool error_policy = false;  // options of the chain say something on errors
-  bool kept = false;  // elements come as they are from what keeps them
-  Options options;    // of all with_options stages, the outermost first
+  bool kept = false;          // elements come as they are from what keeps them
+  Options options;            // of all with_options stages, the outermost first
 
   /// Checks the inputs' specs and derives the node's own.
   static StatusOr<NodeRef> make(std::shared_ptr<const Operator> op,

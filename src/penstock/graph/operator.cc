@@ -34,7 +34,8 @@ bool Operator::cheap() const {
   for (const Part& part : lower()) {
     if (part.transform && part.transform->traits().user_code) return false;
     if (part.sequencer && part.sequencer->traits().user_code) return false;
-    if (part.source && (part.source->user_code() || !part.source->in_memory())) {
+    if (part.source &&
+        (part.source->user_code() || !part.source->in_memory())) {
       return false;
     }
   }

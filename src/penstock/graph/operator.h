@@ -317,8 +317,8 @@ class IndexInputs {
   virtual Status read(int input, const IndexRun& run,
                       std::vector<Block>& out) = 0;
   /// The same with the random values of another epoch.
-  virtual Status read_in(const Epoch& /*epoch*/, int input,
-                         const IndexRun& run, std::vector<Block>& out) {
+  virtual Status read_in(const Epoch& /*epoch*/, int input, const IndexRun& run,
+                         std::vector<Block>& out) {
     return read(input, run, out);
   }
 };
@@ -388,8 +388,8 @@ class Operator : public std::enable_shared_from_this<Operator> {
  protected:
   template <class Interface, class Self>
   static std::shared_ptr<const Interface> part_of(const Self* self) {
-    return std::shared_ptr<const Interface>(self->shared_from_this(),
-                                            static_cast<const Interface*>(self));
+    return std::shared_ptr<const Interface>(
+        self->shared_from_this(), static_cast<const Interface*>(self));
   }
 };
 

@@ -43,8 +43,7 @@ StatusOr<Column> join_column(std::span<const Rows> parts, std::size_t leaf,
     PS_ASSIGN_OR_RETURN(Tensor joined, Tensor::strings(values, Shape{total}));
     return Column(std::move(joined));
   }
-  if (packed && !strings && dtype != DType::kObject &&
-      width < kMaxCopiedRow) {
+  if (packed && !strings && dtype != DType::kObject && width < kMaxCopiedRow) {
     PS_ASSIGN_OR_RETURN(Tensor joined,
                         Tensor::allocate(dtype, shape.prepended(total)));
     std::byte* to = joined.mutable_data();
@@ -79,8 +78,8 @@ StatusOr<Block> join_rows(std::span<const Rows> parts) {
   bool alike = structure != nullptr;
   std::int64_t total = 0;
   for (const Rows& part : parts) {
-    alike = alike && part.block().structure() == structure &&
-            !part.block().mixed();
+    alike =
+        alike && part.block().structure() == structure && !part.block().mixed();
     total += part.size();
   }
   if (!alike) {

@@ -48,8 +48,8 @@ class Rows {
     Rows rows;
     rows.block_ = std::move(block);
     rows.count_ = static_cast<std::int64_t>(list.size());
-    rows.list_ = std::make_shared<const std::vector<std::int64_t>>(
-        std::move(list));
+    rows.list_ =
+        std::make_shared<const std::vector<std::int64_t>>(std::move(list));
     return rows;
   }
 
@@ -77,8 +77,9 @@ class Rows {
   }
   /// The rows as a block of their own (contiguous ones share memory).
   StatusOr<Block> materialize() const;
-  /// The same, where these rows are not used any more: a whole block that nobody
-  /// else holds is moved. Its bytes stay charged until the rows are gone.
+  /// The same, where these rows are not used any more: a whole block that
+  /// nobody else holds is moved. Its bytes stay charged until the rows are
+  /// gone.
   StatusOr<Block> take_block();
 
  private:

@@ -61,7 +61,8 @@ TEST(Color, AdjustsBytesAsTensorFlowDoes) {
 }
 
 TEST(Color, ConvertsSpacesAsTensorFlowDoes) {
-  const Tensor floats = convert_image_dtype(color_sample(), DType::kFloat32).value();
+  const Tensor floats =
+      convert_image_dtype(color_sample(), DType::kFloat32).value();
   expect_floats(rgb_to_hsv(floats),
                 {0.350877F, 0.95F, 0.784314F, 0.916327F, 0.98F, 0.980392F, 0, 0,
                  0.301961F, 0.499346F, 1, 1});
@@ -137,10 +138,10 @@ TEST(Normalize, SubtractsAndDividesPerChannel) {
   const std::vector<float> deviation = {2, 4, 8};
   const Tensor result = normalize(color_sample(), mean, deviation).value();
   for (std::size_t i = 0; i < 12; ++i) {
-    EXPECT_FLOAT_EQ(
-        result.as<float>()[i],
-        (static_cast<float>(color_sample().as<std::uint8_t>()[i]) - mean[i % 3]) /
-            deviation[i % 3]);
+    EXPECT_FLOAT_EQ(result.as<float>()[i],
+                    (static_cast<float>(color_sample().as<std::uint8_t>()[i]) -
+                     mean[i % 3]) /
+                        deviation[i % 3]);
   }
   const std::vector<float> one = {5};
   EXPECT_FLOAT_EQ(normalize(color_sample(), one, one)->as<float>()[1], 39);

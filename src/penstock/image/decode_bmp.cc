@@ -132,10 +132,9 @@ StatusOr<Picture> read_header(const Bytes& in, std::int64_t max_image_pixels) {
     return failure("the size ", p.height, " x ", p.width);
   }
   if (p.width > max_image_pixels / p.height) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("decode_bmp: BMP: ", p.height, " x ", p.width,
-                     " pixels, more than max_image_pixels = ",
-                     max_image_pixels));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "decode_bmp: BMP: ", p.height, " x ", p.width,
+        " pixels, more than max_image_pixels = ", max_image_pixels));
   }
   const bool masks =
       compression == kBitFields || compression == kAlphaBitFields;
@@ -207,8 +206,9 @@ StatusOr<std::vector<std::uint8_t>> expand_runs(const Bytes& in, Picture& p) {
   std::size_t x = 0;
   std::size_t y = 0;
   const auto put = [&](std::size_t i, std::uint8_t pair) {
-    const std::uint8_t value =
-        !nibbles ? pair : i % 2 == 0 ? pair >> 4 : pair & 15;
+    const std::uint8_t value = !nibbles     ? pair
+                               : i % 2 == 0 ? pair >> 4
+                                            : pair & 15;
     if (x < width) plane[y * width + x++] = value;
   };
   while (y < height) {

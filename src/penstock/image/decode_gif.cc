@@ -61,8 +61,8 @@ class Reader {
   Status too_large() const {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_gif: GIF: ", frames_.size() + 1, " frames of ", height_, " x ",
-        width_, " pixels, more than max_image_pixels = ",
-        options_.max_image_pixels));
+        width_,
+        " pixels, more than max_image_pixels = ", options_.max_image_pixels));
   }
   Status read_extension();
   Status read_frame();

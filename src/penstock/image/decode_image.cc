@@ -25,10 +25,9 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
         PS_ASSIGN_OR_RETURN(
             Tensor frames,
             decode_webp_frames(
-                contents,
-                {.channels = options.channels,
-                 .max_image_pixels = options.max_image_pixels,
-                 .max_frames = options.expand_animations ? 0 : 1}));
+                contents, {.channels = options.channels,
+                           .max_image_pixels = options.max_image_pixels,
+                           .max_frames = options.expand_animations ? 0 : 1}));
         return options.expand_animations ? frames : frames.row(0);
       }
       return decode_webp(contents,
@@ -36,8 +35,8 @@ StatusOr<Tensor> decode_any(std::string_view contents, Format format,
                           .max_image_pixels = options.max_image_pixels});
     case Format::kBmp:
       return decode_bmp(contents,
-                         {.channels = options.channels,
-                          .max_image_pixels = options.max_image_pixels});
+                        {.channels = options.channels,
+                         .max_image_pixels = options.max_image_pixels});
     case Format::kGif: {
       if (options.channels == 1 || options.channels == 4) {
         return invalid_argument(

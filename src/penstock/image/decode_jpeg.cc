@@ -100,8 +100,7 @@ StatusOr<Tensor> decode_jpeg(std::string_view contents,
                              const JpegOptions& options) {
   auto image = decode(contents, std::nullopt, options, "decode_jpeg");
   if (image.ok()) {
-    work_counters().decoded_pixels +=
-        image->shape()[0] * image->shape()[1];
+    work_counters().decoded_pixels += image->shape()[0] * image->shape()[1];
   }
   return image;
 }
@@ -115,9 +114,9 @@ StatusOr<Tensor> decode_and_crop_jpeg(std::string_view contents,
 StatusOr<JpegShape> extract_jpeg_shape(std::string_view contents) {
   JpegReader& reader = JpegReader::local();
   const ClosesReader closing{reader};
-  PS_RETURN_IF_ERROR(reader.open(
-      contents, {.max_image_pixels = std::int64_t{1} << 62},
-      "extract_jpeg_shape"));
+  PS_RETURN_IF_ERROR(reader.open(contents,
+                                 {.max_image_pixels = std::int64_t{1} << 62},
+                                 "extract_jpeg_shape"));
   return reader.shape();
 }
 

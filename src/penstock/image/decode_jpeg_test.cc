@@ -258,7 +258,8 @@ TEST(ExtractJpegShape, ReadsOnlyTheHeader) {
 TEST(DecodeJpeg, SaysWhatIsWrongWithOtherData) {
   EXPECT_THAT(jpeg_refusal(decode_jpeg("")), HasSubstr("not a JPEG: no data"));
   EXPECT_THAT(jpeg_refusal(decode_jpeg("hello")), HasSubstr("FF D8 FF"));
-  EXPECT_THAT(jpeg_refusal(decode_jpeg("GIF89a...")), HasSubstr("data are GIF"));
+  EXPECT_THAT(jpeg_refusal(decode_jpeg("GIF89a...")),
+              HasSubstr("data are GIF"));
 }
 
 TEST(DecodeJpeg, CutAnywhereIsAnErrorThatSaysSo) {

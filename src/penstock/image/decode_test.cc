@@ -245,9 +245,9 @@ TEST(DecodeWebp, AnAnimationGivesItsFrames) {
   EXPECT_THAT(refusal(decode_image(file, {.max_image_pixels = 71})),
               HasSubstr("3 frames of 4 x 6 pixels, more than "
                         "max_image_pixels = 71"));
-  EXPECT_TRUE(decode_image(file, {.expand_animations = false,
-                                  .max_image_pixels = 24})
-                  .ok());
+  EXPECT_TRUE(
+      decode_image(file, {.expand_animations = false, .max_image_pixels = 24})
+          .ok());
 }
 
 TEST(DecodeWebp, ADamagedAnimationIsAnErrorOrAPicture) {
@@ -348,16 +348,16 @@ TEST(DecodeBmp, ReadsRunLengths) {
   using std::string_literals::operator""s;
   // From the bottom: a run and an end of row; a jump over 1 to the right, three
   // as they are with padding, the end of the picture.
-  const std::string eight = bmp(
-      3, 4, 8, greys(8), "\4\1\0\0\0\2\1\0\0\3\2\3\4\0\0\1"s, 1);
+  const std::string eight =
+      bmp(3, 4, 8, greys(8), "\4\1\0\0\0\2\1\0\0\3\2\3\4\0\0\1"s, 1);
   const auto image = decode_bmp(eight);
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_EQ(image->shape(), (Shape{3, 4, 1}));
   EXPECT_THAT(image->as<std::uint8_t>(),
               ElementsAre(0, 0, 0, 0, 0, 20, 30, 40, 10, 10, 10, 10));
   // Pairs of pixels: five of 1, 2, 1, 2, ...; four as they are.
-  const std::string four = bmp(2, 5, 4, greys(8),
-                               "\5\x12\0\0\0\4\x34\x56\1\x70\0\1"s, 2);
+  const std::string four =
+      bmp(2, 5, 4, greys(8), "\5\x12\0\0\0\4\x34\x56\1\x70\0\1"s, 2);
   EXPECT_THAT(decode_bmp(four)->as<std::uint8_t>(),
               ElementsAre(30, 40, 50, 60, 70, 10, 20, 10, 20, 10));
 }
@@ -383,9 +383,9 @@ TEST(DecodeBmp, IsSafeOnDamagedRunLengths) {
   EXPECT_THAT(why("\0\3\1\2"s), HasSubstr("3 bytes at byte"));
   EXPECT_THAT(why("", 24), HasSubstr("run-length encoding 1 of 24 bits"));
   // A run that is longer than its row ends there.
-  EXPECT_THAT(decode_bmp(bmp(1, 3, 8, greys(3), "\x9\2\0\1"s, 1))
-                  ->as<std::uint8_t>(),
-              ElementsAre(20, 20, 20));
+  EXPECT_THAT(
+      decode_bmp(bmp(1, 3, 8, greys(3), "\x9\2\0\1"s, 1))->as<std::uint8_t>(),
+      ElementsAre(20, 20, 20));
 }
 
 TEST(DecodeBmp, IsSafeOnDamagedFiles) {
@@ -507,11 +507,10 @@ TEST(DecodeImage, BombsAreRefusedBeforeMemoryIsTaken) {
   const std::size_t sof = jpeg.find("\xFF\xC0");
   ASSERT_NE(sof, std::string::npos);
   std::string png_file = random_png(2, 8, false).encode();
-  png_file = png_file.substr(0, 16) + std::string("\0\0\xFF\xFF\0\0\xFF\xFF", 8) +
-             png_file.substr(24);
+  png_file = png_file.substr(0, 16) +
+             std::string("\0\0\xFF\xFF\0\0\xFF\xFF", 8) + png_file.substr(24);
   const std::string gif = ::penstock::testing::encode_gif(
-      1, 1, std::string("\0\0\0\1\1\1\2\2\2\3\3\3", 12),
-      {{0, 0, 1, 1, {0}}});
+      1, 1, std::string("\0\0\0\1\1\1\2\2\2\3\3\3", 12), {{0, 0, 1, 1, {0}}});
   std::string webp = animated_webp();
   const char canvas[] = {'\xFF', '\xFF', 0, '\xFF', '\x7F', 0};  // less one
   webp.replace(24, 6, canvas, 6);
@@ -524,9 +523,9 @@ TEST(DecodeImage, BombsAreRefusedBeforeMemoryIsTaken) {
     const auto result = decode_image(bomb);
     ASSERT_FALSE(result.ok());
     // A PNG's header has a checksum, which is looked at first.
-    EXPECT_TRUE(result.status().code() == StatusCode::kResourceExhausted ||
-                (&bomb == &bombs[1] &&
-                 result.status().code() == StatusCode::kDataLoss))
+    EXPECT_TRUE(
+        result.status().code() == StatusCode::kResourceExhausted ||
+        (&bomb == &bombs[1] && result.status().code() == StatusCode::kDataLoss))
         << result.status();
   }
 }

@@ -48,9 +48,8 @@ Status check_arguments(std::string_view contents, int channels) {
 
 bool is_webp_animation(std::string_view contents) {
   WebPBitstreamFeatures features;
-  return WebPGetFeatures(
-             reinterpret_cast<const std::uint8_t*>(contents.data()),
-             contents.size(), &features) == VP8_STATUS_OK &&
+  return WebPGetFeatures(reinterpret_cast<const std::uint8_t*>(contents.data()),
+                         contents.size(), &features) == VP8_STATUS_OK &&
          features.has_animation != 0;
 }
 
@@ -63,7 +62,8 @@ StatusOr<Tensor> decode_webp_frames(std::string_view contents,
   const std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(
       WebPDemux(&data), WebPDemuxDelete);
   if (!demuxer) return failure(VP8_STATUS_BITSTREAM_ERROR, contents.size());
-  const std::int64_t height = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
+  const std::int64_t height =
+      WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
   const std::int64_t width = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH);
   std::int64_t frames = WebPDemuxGetI(demuxer.get(), WEBP_FF_FRAME_COUNT);
   if (options.max_frames > 0) frames = std::min(frames, options.max_frames);
@@ -83,9 +83,8 @@ StatusOr<Tensor> decode_webp_frames(std::string_view contents,
   const std::unique_ptr<WebPAnimDecoder, decltype(&WebPAnimDecoderDelete)>
       decoder(WebPAnimDecoderNew(&data, &how), WebPAnimDecoderDelete);
   if (!decoder) return failure(VP8_STATUS_BITSTREAM_ERROR, contents.size());
-  PS_ASSIGN_OR_RETURN(Tensor images,
-                      Tensor::allocate<std::uint8_t>(
-                          Shape{frames, height, width, channels}));
+  PS_ASSIGN_OR_RETURN(Tensor images, Tensor::allocate<std::uint8_t>(Shape{
+                                         frames, height, width, channels}));
   std::uint8_t* out = images.mutable_as<std::uint8_t>().data();
   for (std::int64_t i = 0; i < frames; ++i) {
     std::uint8_t* canvas = nullptr;
@@ -117,10 +116,9 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
   const std::int64_t height = config.input.height;
   const std::int64_t width = config.input.width;
   if (height * width > options.max_image_pixels) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("decode_webp: WebP: ", height, " x ", width,
-                     " pixels, more than max_image_pixels = ",
-                     options.max_image_pixels));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "decode_webp: WebP: ", height, " x ", width,
+        " pixels, more than max_image_pixels = ", options.max_image_pixels));
   }
   const int channels = options.channels != 0    ? options.channels
                        : config.input.has_alpha ? 4

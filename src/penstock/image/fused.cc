@@ -310,7 +310,8 @@ StatusOr<Tensor> decode_and_transform(std::string_view contents,
   const JpegShape shape = reader.shape();
   work_counters().decoded_pixels += shape.height * shape.width;
   if (options.size) {
-    work_counters().resized_pixels += options.size->height * options.size->width;
+    work_counters().resized_pixels +=
+        options.size->height * options.size->width;
   }
   return transform_jpeg(reader, options);
 }

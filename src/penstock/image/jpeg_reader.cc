@@ -204,10 +204,9 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   shape_ = {core.info.image_height, core.info.image_width,
             core.info.num_components, orientation};
   if (shape_.height * shape_.width > options.max_image_pixels) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(operation_, ": JPEG: ", shape_.height, " x ", shape_.width,
-                     " pixels, more than max_image_pixels = ",
-                     options.max_image_pixels));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        operation_, ": JPEG: ", shape_.height, " x ", shape_.width,
+        " pixels, more than max_image_pixels = ", options.max_image_pixels));
   }
   const bool cmyk = core.info.jpeg_color_space == JCS_CMYK ||
                     core.info.jpeg_color_space == JCS_YCCK;

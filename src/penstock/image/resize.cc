@@ -62,10 +62,10 @@ Status check_size(Size size, std::string_view name) {
   constexpr std::int64_t kLongest = (std::int64_t{1} << 31) - 1;
   const auto [least, most] = std::minmax(size.height, size.width);
   if (least >= 1 && most <= kLongest) return absl::OkStatus();
-  return invalid_argument(to_absl(name), ": size must be ",
-                          least < 1 ? "at least 1 x 1"
-                                    : "less than 2^31 on each side",
-                          ", got ", size.height, " x ", size.width);
+  return invalid_argument(
+      to_absl(name), ": size must be ",
+      least < 1 ? "at least 1 x 1" : "less than 2^31 on each side", ", got ",
+      size.height, " x ", size.width);
 }
 
 StatusOr<ResizeMethod> resize_method_from_name(std::string_view name) {

@@ -304,9 +304,8 @@ StatusOr<Block> decode_block(const Ref<Buffer>& buffer, std::size_t size) {
   const std::uint64_t form = in.u64();
   if (form == kElements) return decode_elements(in);
   if (form != kColumns) return damaged("form of a block");
-  return decode_columns(in, buffer,
-                        std::min(size, (end + kAlign - 1) / kAlign * kAlign),
-                        size);
+  return decode_columns(
+      in, buffer, std::min(size, (end + kAlign - 1) / kAlign * kAlign), size);
 }
 
 // --- writing --------------------------------------------------------------
@@ -343,8 +342,8 @@ Status BlockFileWriter::flush() {
   PS_ASSIGN_OR_RETURN(std::string bytes, encode_block(block));
   pad(bytes);
   PS_RETURN_IF_ERROR(file_->append(bytes));
-  entries_.push_back({bytes.size(), static_cast<std::uint64_t>(block.size()),
-                      crc_of(bytes)});
+  entries_.push_back(
+      {bytes.size(), static_cast<std::uint64_t>(block.size()), crc_of(bytes)});
   return absl::OkStatus();
 }
 
@@ -403,9 +402,8 @@ StatusOr<std::shared_ptr<const BlockFile>> BlockFile::open(
     return damaged("trailer");
   }
   if (footer_crc >> 32 != kVersion) {
-    return absl::DataLossError(
-        absl::StrCat("block file: version ", footer_crc >> 32,
-                     " is not known"));
+    return absl::DataLossError(absl::StrCat("block file: version ",
+                                            footer_crc >> 32, " is not known"));
   }
   if (footer_at < kAlign || footer_at > size ||
       footer_size > size - footer_at ||
@@ -429,10 +427,9 @@ StatusOr<std::shared_ptr<const BlockFile>> BlockFile::open(
         count > kMaxRows || crc > 0xffffffffu) {
       return damaged("index");
     }
-    file->entries_.push_back({static_cast<std::int64_t>(at),
-                              static_cast<std::size_t>(bytes),
-                              static_cast<std::int64_t>(count),
-                              static_cast<std::uint32_t>(crc)});
+    file->entries_.push_back(
+        {static_cast<std::int64_t>(at), static_cast<std::size_t>(bytes),
+         static_cast<std::int64_t>(count), static_cast<std::uint32_t>(crc)});
     at += bytes;
     rows += static_cast<std::int64_t>(count);
     file->ends_.push_back(rows);
@@ -464,8 +461,8 @@ StatusOr<BlockRef> BlockFile::block(std::size_t i) const {
                      " bytes for a block of '", path_, "'"));
   }
   const auto read = [&]() -> StatusOr<Block> {
-    PS_RETURN_IF_ERROR(read_fully(*file_, entry.offset,
-                                  {buffer->data(), entry.size}));
+    PS_RETURN_IF_ERROR(
+        read_fully(*file_, entry.offset, {buffer->data(), entry.size}));
     if (crc_of(view(buffer->data(), entry.size)) != entry.crc) {
       return damaged("checksum");
     }

@@ -61,10 +61,10 @@ class BlockFile {
   std::int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
   /// Bytes of all blocks.
   std::int64_t bytes() const {
-    return entries_.empty() ? 0
-                            : entries_.back().offset +
-                                  static_cast<std::int64_t>(
-                                      entries_.back().size);
+    return entries_.empty()
+               ? 0
+               : entries_.back().offset +
+                     static_cast<std::int64_t>(entries_.back().size);
   }
   std::size_t num_blocks() const { return entries_.size(); }
   const std::string& metadata() const { return metadata_; }

@@ -1,11 +1,10 @@
 #include "penstock/io/block_file.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <map>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace penstock {
 namespace {
@@ -17,8 +16,8 @@ using I64 = std::int64_t;
 class MemoryFs final : public FileSystem {
  public:
   std::map<std::string, std::string> files;
-  std::size_t max_read = SIZE_MAX;   // short reads
-  std::int64_t space = INT64_MAX;    // bytes until ENOSPC
+  std::size_t max_read = SIZE_MAX;  // short reads
+  std::int64_t space = INT64_MAX;   // bytes until ENOSPC
   bool fail_sync = false;
 
   StatusOr<std::unique_ptr<ReadableFile>> open(
@@ -50,8 +49,7 @@ class MemoryFs final : public FileSystem {
 
  private:
   struct Reader final : ReadableFile {
-    Reader(MemoryFs& fs, std::string bytes)
-        : fs(fs), bytes(std::move(bytes)) {}
+    Reader(MemoryFs& fs, std::string bytes) : fs(fs), bytes(std::move(bytes)) {}
     StatusOr<std::int64_t> size() const override {
       return static_cast<std::int64_t>(bytes.size());
     }
@@ -88,8 +86,8 @@ Element sample(I64 i) {
   const std::vector<std::string_view> words = {text, "w"};
   return Element::dict(
       {{"n", Tensor::scalar(i)},
-       {"f", Tensor::from(std::vector<float>(static_cast<std::size_t>(i % 4),
-                                             1.5f))},
+       {"f", Tensor::from(
+                 std::vector<float>(static_cast<std::size_t>(i % 4), 1.5f))},
        {"s", Tensor::string(text)},
        {"ss", Tensor::strings(words, Shape{2}).value()},
        {"b", Tensor::scalar(i % 2 == 0)},
@@ -150,8 +148,8 @@ TEST(BlockFile, CutsLargeDataIntoBlocksThatAreFoundByIndex) {
   MemoryFs fs;
   std::vector<Block> blocks;
   for (I64 i = 0; i < 10; ++i) {
-    blocks.push_back(block_of(
-        {Tensor::from(std::vector<I64>(20000, i))}));  // 160 kB each
+    blocks.push_back(
+        block_of({Tensor::from(std::vector<I64>(20000, i))}));  // 160 kB each
   }
   write(fs, blocks);
   const auto file = BlockFile::open(fs, "f").value();
@@ -249,8 +247,7 @@ TEST(BlockFile, RefusesNestedDatasetsAndErrors) {
   };
   MemoryFs fs;
   auto writer = BlockFileWriter::create(fs, "f").value();
-  ASSERT_TRUE(
-      writer->add(block_of({Tensor::object(make_ref<Thing>())})).ok());
+  ASSERT_TRUE(writer->add(block_of({Tensor::object(make_ref<Thing>())})).ok());
   EXPECT_EQ(writer->finish("").code(), StatusCode::kInvalidArgument);
 }
 

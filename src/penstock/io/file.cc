@@ -20,19 +20,32 @@ Status errno_status(int error, std::string_view what, const std::string& path) {
   StatusCode code = StatusCode::kUnknown;
   switch (error) {
     case ENOENT:
-    case ENOTDIR: code = StatusCode::kNotFound; break;
+    case ENOTDIR:
+      code = StatusCode::kNotFound;
+      break;
     case EACCES:
     case EPERM:
-    case EROFS: code = StatusCode::kPermissionDenied; break;
-    case EEXIST: code = StatusCode::kAlreadyExists; break;
-    case EISDIR: code = StatusCode::kFailedPrecondition; break;
+    case EROFS:
+      code = StatusCode::kPermissionDenied;
+      break;
+    case EEXIST:
+      code = StatusCode::kAlreadyExists;
+      break;
+    case EISDIR:
+      code = StatusCode::kFailedPrecondition;
+      break;
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
     case ENFILE:
-    case ENOMEM: code = StatusCode::kResourceExhausted; break;
-    case EIO: code = StatusCode::kDataLoss; break;
-    default: break;
+    case ENOMEM:
+      code = StatusCode::kResourceExhausted;
+      break;
+    case EIO:
+      code = StatusCode::kDataLoss;
+      break;
+    default:
+      break;
   }
   return make_error(code, to_absl(what), " '", path,
                     "': ", std::strerror(error));
@@ -192,15 +205,15 @@ class LocalFileSystem final : public FileSystem {
     if (::stat(path.c_str(), &info) != 0) {
       return errno_status(errno, "cannot look at", path);
     }
-    return FileInfo{static_cast<std::int64_t>(info.st_size),
-                    static_cast<std::int64_t>(info.st_mtim.tv_sec) *
-                            1'000'000'000 +
-                        static_cast<std::int64_t>(info.st_mtim.tv_nsec),
-                    S_ISDIR(info.st_mode)};
+    return FileInfo{
+        static_cast<std::int64_t>(info.st_size),
+        static_cast<std::int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 +
+            static_cast<std::int64_t>(info.st_mtim.tv_nsec),
+        S_ISDIR(info.st_mode)};
   }
   StatusOr<std::vector<DirectoryEntry>> list(const std::string& path) override {
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(
-        ::opendir(path.c_str()), ::closedir);
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()),
+                                                        ::closedir);
     if (!directory) return errno_status(errno, "cannot list", path);
     std::vector<DirectoryEntry> out;
     for (;;) {
@@ -236,9 +249,8 @@ class LocalFileSystem final : public FileSystem {
       // still be what the name means.
       struct stat held = {};
       struct stat named = {};
-      if (::fstat(fd.get(), &held) == 0 &&
-          ::stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
-          held.st_dev == named.st_dev) {
+      if (::fstat(fd.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
+          held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
         return std::make_unique<LocalLock>(std::move(fd), path);
       }
     }
@@ -269,9 +281,8 @@ Status read_fully(const ReadableFile& file, std::int64_t offset,
   while (!out.empty()) {
     PS_ASSIGN_OR_RETURN(const std::size_t n, file.read_at(offset, out));
     if (n == 0) {
-      return absl::DataLossError(absl::StrCat("the file ends at ", offset,
-                                              ", ", out.size(),
-                                              " bytes too early"));
+      return absl::DataLossError(absl::StrCat("the file ends at ", offset, ", ",
+                                              out.size(), " bytes too early"));
     }
     offset += static_cast<std::int64_t>(n);
     out = out.subspan(n);

@@ -155,8 +155,8 @@ StatusOr<std::vector<std::string>> glob(FileSystem& fs,
   std::vector<std::string> out;
   std::vector<std::string_view> parts = parts_of(pattern);
   if (parts.empty()) return out;
-  PS_RETURN_IF_ERROR(Walk(fs, std::move(parts), out)
-                         .from(pattern[0] == '/' ? "/" : "", 0));
+  PS_RETURN_IF_ERROR(
+      Walk(fs, std::move(parts), out).from(pattern[0] == '/' ? "/" : "", 0));
   // "**" may reach a file in more than one way.
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -184,7 +184,8 @@ StatusOr<std::vector<std::string>> expand_names(
     if (is_http_pattern(name)) {
       return invalid_argument(
           "a server cannot be asked what it has: patterns are for files of "
-          "this machine, got '", name, "' (write %2A or %5B for * or [)");
+          "this machine, got '",
+          name, "' (write %2A or %5B for * or [)");
     }
     if (!is_glob(name) || name.find("://") != std::string::npos ||
         fs.info(name).ok()) {

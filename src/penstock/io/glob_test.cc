@@ -73,8 +73,8 @@ TEST_F(Glob, NamesStandForThemselvesPatternsForTheirMatches) {
   auto names = expand_names(FileSystem::local(),
                             {"no/such", root + "/z/*", root + "/w[1].txt"});
   ASSERT_TRUE(names.ok());
-  EXPECT_THAT(*names, ElementsAre("no/such", root + "/z/e.bin",
-                                  root + "/w[1].txt"));
+  EXPECT_THAT(*names,
+              ElementsAre("no/such", root + "/z/e.bin", root + "/w[1].txt"));
   EXPECT_EQ(expand_names(FileSystem::local(), {root + "/q*"}).status().code(),
             StatusCode::kNotFound);
 }

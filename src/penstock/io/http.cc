@@ -98,7 +98,7 @@ std::optional<std::int64_t> number(std::string_view text) {
 /// What a server said about the file, in its last response.
 struct Reply {
   long status = 0;
-  std::int64_t total = -1;  // of the whole file
+  std::int64_t total = -1;   // of the whole file
   std::int64_t length = -1;  // of this response
   std::string etag;
   double retry_after = 0;
@@ -108,13 +108,13 @@ struct Reply {
 struct Exchange {
   Reply reply;
   std::int64_t from = 0;
-  std::span<std::byte> out;     // where the bytes go ...
-  int file = -1;                // ... or the file that takes them
+  std::span<std::byte> out;  // where the bytes go ...
+  int file = -1;             // ... or the file that takes them
   std::size_t got = 0;
-  bool enough = false;          // we ended it: `out` is full
-  bool whole = false;           // the server sent the file from its start
+  bool enough = false;  // we ended it: `out` is full
+  bool whole = false;   // the server sent the file from its start
   int write_error = 0;
-  std::string why;              // it failed
+  std::string why;  // it failed
   double stall_timeout = 0;
   std::optional<SteadyClock::time_point> moved;  // last, once it is connected
   bool stalled = false;
@@ -230,10 +230,13 @@ bool may_pass(long status) {
 StatusCode code_of(long status) {
   switch (status) {
     case 401:
-    case 403: return StatusCode::kPermissionDenied;
+    case 403:
+      return StatusCode::kPermissionDenied;
     case 404:
-    case 410: return StatusCode::kNotFound;
-    case 416: return StatusCode::kOutOfRange;
+    case 410:
+      return StatusCode::kNotFound;
+    case 416:
+      return StatusCode::kOutOfRange;
     default:
       return may_pass(status) ? StatusCode::kUnavailable
                               : StatusCode::kInvalidArgument;
@@ -355,10 +358,11 @@ class Client {
     if (!again || tries > options_.retries) {
       const std::string what =
           answered ? absl::StrCat("the server answered ", reply.status) : x.why;
-      const StatusCode kind = answered ? code_of(reply.status)
+      const StatusCode kind = answered         ? code_of(reply.status)
                               : may_pass(code) ? StatusCode::kUnavailable
                                                : StatusCode::kInvalidArgument;
-      if (tries == 1) return make_error(kind, "cannot read ", name(), ": ", what);
+      if (tries == 1)
+        return make_error(kind, "cannot read ", name(), ": ", what);
       return make_error(kind, "cannot read ", name(), ": ", what, " (tried ",
                         tries, " times)");
     }
@@ -375,9 +379,8 @@ class Client {
   }
 
   Status failed_to_keep(int error) const {
-    return make_error(StatusCode::kResourceExhausted,
-                      "cannot keep a copy of ", name(), ": ",
-                      std::strerror(error));
+    return make_error(StatusCode::kResourceExhausted, "cannot keep a copy of ",
+                      name(), ": ", std::strerror(error));
   }
 
   const std::string url_;
@@ -401,8 +404,8 @@ class HttpFile final : public ReadableFile {
   StatusOr<std::size_t> read_at(std::int64_t offset,
                                 std::span<std::byte> out) const override {
     if (offset >= size_ || out.empty()) return 0;
-    out = out.first(std::min(
-        out.size(), static_cast<std::size_t>(size_ - offset)));
+    out = out.first(
+        std::min(out.size(), static_cast<std::size_t>(size_ - offset)));
     const auto held = static_cast<std::int64_t>(first_.size());
     if (offset < held) {
       const std::size_t n =

@@ -153,9 +153,8 @@ TEST_F(Http, AServerWithoutRangesIsReadOnce) {
 TEST_F(Http, AServerThatDoesNotTellTheSizeIsReadToTheEnd) {
   const std::string body = pattern(2 << 20);
   server_.serve("/whole", body);
-  server_.answer_with([](const Request&) {
-    return Answer{.ranges = false, .length = false};
-  });
+  server_.answer_with(
+      [](const Request&) { return Answer{.ranges = false, .length = false}; });
   EXPECT_EQ(*read_all(server_.url("/whole")), body);
 }
 
@@ -222,8 +221,8 @@ TEST_F(Http, DatasetsReadNamesOfTheNet) {
     return Answer{.status = request.number % 2 == 0 ? 502 : 0};
   });
   std::vector<std::string> lines;
-  for (const Element& line : Dataset::text_lines(
-           {server_.url("/a.txt"), server_.url("/b.txt")})) {
+  for (const Element& line :
+       Dataset::text_lines({server_.url("/a.txt"), server_.url("/b.txt")})) {
     lines.emplace_back(line[0].str());
   }
   EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "three"}));

@@ -16,7 +16,7 @@ StatusOr<Ref<Buffer>> map_file(const std::string& path) {
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     const int error = errno;
     if (fd >= 0) ::close(fd);
-    return make_error(error == ENOENT ? StatusCode::kNotFound
+    return make_error(error == ENOENT   ? StatusCode::kNotFound
                       : error == EACCES ? StatusCode::kPermissionDenied
                                         : StatusCode::kUnknown,
                       "cannot open '", path, "': ", std::strerror(error));

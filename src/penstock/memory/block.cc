@@ -17,18 +17,22 @@ template <std::size_t kWidth>
 void gather_fixed(std::byte* out, const std::byte* in,
                   std::span<const std::int64_t> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(out + i * kWidth, in + static_cast<std::size_t>(rows[i]) * kWidth,
-                kWidth);
+    std::memcpy(out + i * kWidth,
+                in + static_cast<std::size_t>(rows[i]) * kWidth, kWidth);
   }
 }
 
 void gather_bytes(std::byte* out, const std::byte* in, std::size_t width,
                   std::span<const std::int64_t> rows) {
   switch (width) {
-    case 1: return gather_fixed<1>(out, in, rows);
-    case 2: return gather_fixed<2>(out, in, rows);
-    case 4: return gather_fixed<4>(out, in, rows);
-    case 8: return gather_fixed<8>(out, in, rows);
+    case 1:
+      return gather_fixed<1>(out, in, rows);
+    case 2:
+      return gather_fixed<2>(out, in, rows);
+    case 4:
+      return gather_fixed<4>(out, in, rows);
+    case 8:
+      return gather_fixed<8>(out, in, rows);
     default:
       for (std::size_t i = 0; i < rows.size(); ++i) {
         std::memcpy(out + i * width,
@@ -198,7 +202,8 @@ StatusOr<Tensor> stack_tensors(std::span<const Tensor> rows) {
 
 Column Column::slice(std::int64_t begin, std::int64_t end) const {
   if (packed()) return Column(packed_.rows(begin, end));
-  return Column(std::vector<Tensor>(rows_.begin() + begin, rows_.begin() + end));
+  return Column(
+      std::vector<Tensor>(rows_.begin() + begin, rows_.begin() + end));
 }
 
 std::int64_t Column::byte_size() const {

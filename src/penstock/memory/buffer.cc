@@ -31,7 +31,8 @@ constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
 std::size_t class_of(std::size_t size) {
   const auto log = static_cast<std::size_t>(std::bit_width(size - 1)) - 1;
   const std::size_t step = std::size_t{1} << (log - 2);
-  const std::size_t quarter = (size - (std::size_t{1} << log) + step - 1) / step;
+  const std::size_t quarter =
+      (size - (std::size_t{1} << log) + step - 1) / step;
   return log * 4 + quarter;
 }
 

@@ -7,8 +7,8 @@ namespace penstock {
 namespace {
 
 constexpr std::array<std::string_view, kNumDTypes> kNames = {
-    "invalid", "bool",   "int8",    "int16",    "int32",   "int64",
-    "uint8",   "uint16", "uint32",  "uint64",   "float16", "bfloat16",
+    "invalid", "bool",    "int8",   "int16",  "int32",   "int64",
+    "uint8",   "uint16",  "uint32", "uint64", "float16", "bfloat16",
     "float32", "float64", "string", "object"};
 
 }  // namespace

@@ -57,11 +57,16 @@ constexpr bool dtype_is_dense(DType t) { return dtype_size(t) != 0; }
 template <class T>
 constexpr DType dtype_of() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, bool>) return DType::kBool;
-  else if constexpr (std::is_same_v<U, Float16>) return DType::kFloat16;
-  else if constexpr (std::is_same_v<U, BFloat16>) return DType::kBFloat16;
-  else if constexpr (std::is_same_v<U, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<U, double>) return DType::kFloat64;
+  if constexpr (std::is_same_v<U, bool>)
+    return DType::kBool;
+  else if constexpr (std::is_same_v<U, Float16>)
+    return DType::kFloat16;
+  else if constexpr (std::is_same_v<U, BFloat16>)
+    return DType::kBFloat16;
+  else if constexpr (std::is_same_v<U, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<U, double>)
+    return DType::kFloat64;
   else if constexpr (std::is_integral_v<U> && std::is_signed_v<U>)
     return sizeof(U) == 1   ? DType::kInt8
            : sizeof(U) == 2 ? DType::kInt16
@@ -72,7 +77,8 @@ constexpr DType dtype_of() {
            : sizeof(U) == 2 ? DType::kUInt16
            : sizeof(U) == 4 ? DType::kUInt32
                             : DType::kUInt64;
-  else return DType::kInvalid;
+  else
+    return DType::kInvalid;
 }
 
 /// T is a number that a dense tensor holds.

@@ -58,15 +58,13 @@ const Tensor& Element::operator[](std::string_view key) const {
 Element Element::child(std::size_t i) const {
   const Structure* s = structure_->children()[i];
   const std::size_t begin = structure_->leaf_offset(i);
-  Leaves leaves(leaves_.begin() + static_cast<std::ptrdiff_t>(begin),
-                leaves_.begin() +
-                    static_cast<std::ptrdiff_t>(begin + s->num_leaves()));
+  Leaves leaves(
+      leaves_.begin() + static_cast<std::ptrdiff_t>(begin),
+      leaves_.begin() + static_cast<std::ptrdiff_t>(begin + s->num_leaves()));
   return {s, std::move(leaves)};
 }
 
-Element Element::child(std::string_view key) const {
-  return child(find(key));
-}
+Element Element::child(std::string_view key) const { return child(find(key)); }
 
 std::int64_t Element::byte_size() const {
   std::int64_t n = 0;

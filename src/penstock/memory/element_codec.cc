@@ -26,8 +26,10 @@ StatusOr<const Structure*> decode_nested(Decoder& in, int depth) {
   const std::uint64_t kind = in.u64();
   if (!in.ok()) return malformed("structure");
   switch (kind) {
-    case static_cast<std::uint64_t>(Kind::kLeaf): return Structure::leaf();
-    case static_cast<std::uint64_t>(Kind::kAbsent): return Structure::absent();
+    case static_cast<std::uint64_t>(Kind::kLeaf):
+      return Structure::leaf();
+    case static_cast<std::uint64_t>(Kind::kAbsent):
+      return Structure::absent();
     case static_cast<std::uint64_t>(Kind::kRagged): {
       const std::uint64_t rank = in.u64();
       if (!in.ok() || rank < 1 || rank > kMaxRank) {
@@ -36,8 +38,10 @@ StatusOr<const Structure*> decode_nested(Decoder& in, int depth) {
       return Structure::ragged(static_cast<int>(rank));
     }
     case static_cast<std::uint64_t>(Kind::kTuple):
-    case static_cast<std::uint64_t>(Kind::kDict): break;
-    default: return malformed("kind of structure");
+    case static_cast<std::uint64_t>(Kind::kDict):
+      break;
+    default:
+      return malformed("kind of structure");
   }
   const bool dict = kind == static_cast<std::uint64_t>(Kind::kDict);
   const std::string tag(in.bytes());
@@ -201,7 +205,8 @@ Status check_encodable(const Element& element) {
     if (t.dtype() == DType::kObject) {
       return invalid_argument("a nested dataset has no bytes");
     }
-    if (!t.defined()) return invalid_argument("an undefined tensor has no bytes");
+    if (!t.defined())
+      return invalid_argument("an undefined tensor has no bytes");
   }
   return absl::OkStatus();
 }

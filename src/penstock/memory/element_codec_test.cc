@@ -13,7 +13,8 @@ class Opaque final : public Object {
 };
 
 std::vector<Element> samples() {
-  const std::vector<std::string_view> words = {"", "a", std::string_view("\0b", 2)};
+  const std::vector<std::string_view> words = {"", "a",
+                                               std::string_view("\0b", 2)};
   return {
       Element(Tensor::scalar<std::int64_t>(-7)),
       Element(Tensor::scalar(true)),
@@ -28,10 +29,10 @@ std::vector<Element> samples() {
       Element(Tensor::allocate<std::int32_t>(Shape{0, 5}).value()),
       Element::absent(),
       Element::tuple({}),
-      Element::tuple({Element(Tensor::scalar<std::uint8_t>(9)),
-                      Element::absent(),
-                      Element::dict({{"b", Element(Tensor::string("x"))},
-                                     {"a", Element::tuple({Element::absent()})}})}),
+      Element::tuple(
+          {Element(Tensor::scalar<std::uint8_t>(9)), Element::absent(),
+           Element::dict({{"b", Element(Tensor::string("x"))},
+                          {"a", Element::tuple({Element::absent()})}})}),
       Element::ragged(Tensor::from<std::int64_t>({1, 2, 3}),
                       {Tensor::from<std::int64_t>({0, 0, 2, 3})}),
       Element::ragged(Tensor::from<std::int64_t>({1, 2, 3}),
@@ -121,10 +122,10 @@ TEST(ElementCodec, RefusesHugeClaimsWithoutAllocating) {
     return std::move(out).take();
   };
   for (const DType dtype : {DType::kInt64, DType::kString, DType::kBool}) {
-    for (const auto& dims : std::vector<std::vector<std::uint64_t>>{
-             {std::uint64_t{1} << 40},
-             {std::uint64_t{1} << 62, 4},
-             {~std::uint64_t{0}}}) {
+    for (const auto& dims :
+         std::vector<std::vector<std::uint64_t>>{{std::uint64_t{1} << 40},
+                                                 {std::uint64_t{1} << 62, 4},
+                                                 {~std::uint64_t{0}}}) {
       EXPECT_EQ(decode_element(tensor(dtype, dims)).status().code(),
                 StatusCode::kDataLoss);
     }

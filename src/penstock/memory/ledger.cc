@@ -41,10 +41,9 @@ std::int64_t available_memory() {
   const struct {
     const char* limit;
     const char* used;
-  } kGroups[] = {
-      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-       "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+  } kGroups[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+                 {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                  "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
   for (const auto& group : kGroups) {
     const std::int64_t limit = read_number(group.limit);
     const std::int64_t used = read_number(group.used);

@@ -130,7 +130,7 @@ void OriginsBuilder::spill() {
 }
 
 void OriginsBuilder::append(const Origins& origins, std::int64_t begin,
-                              std::int64_t count) {
+                            std::int64_t count) {
   if (count <= 0) return;
   if (!any_) {
     any_ = true;

@@ -13,9 +13,14 @@ using Kind = Structure::Kind;
 void collect(const Structure* s, std::size_t first,
              std::vector<RaggedComponent>& out) {
   switch (s->kind()) {
-    case Kind::kLeaf: out.push_back({first, 0}); return;
-    case Kind::kRagged: out.push_back({first, s->ragged_rank()}); return;
-    case Kind::kAbsent: return;
+    case Kind::kLeaf:
+      out.push_back({first, 0});
+      return;
+    case Kind::kRagged:
+      out.push_back({first, s->ragged_rank()});
+      return;
+    case Kind::kAbsent:
+      return;
     case Kind::kTuple:
     case Kind::kDict:
       for (std::size_t i = 0; i < s->children().size(); ++i) {
@@ -27,7 +32,8 @@ void collect(const Structure* s, std::size_t first,
 const Structure* rebuild(const Structure* s, std::span<const int> ranks,
                          std::size_t& at) {
   switch (s->kind()) {
-    case Kind::kAbsent: return s;
+    case Kind::kAbsent:
+      return s;
     case Kind::kLeaf:
     case Kind::kRagged: {
       const int rank = ranks[at++];
@@ -228,7 +234,7 @@ StatusOr<Spec> batched_spec(const Spec& spec, std::int64_t batch_size,
     if (values.dtype == DType::kObject) {
       return invalid_argument("nested datasets cannot be batched");
     }
-    int rank = c.ragged_rank > 0 ? c.ragged_rank + 1
+    int rank = c.ragged_rank > 0         ? c.ragged_rank + 1
                : i < ragged_ranks.size() ? ragged_ranks[i]
                                          : 0;
     ranks.push_back(rank);

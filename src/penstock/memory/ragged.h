@@ -44,8 +44,7 @@ StatusOr<Element::Leaves> ragged_row(std::span<const Tensor> value,
 StatusOr<Element::Leaves> ragged_from_dense(const Tensor& dense, int rank);
 /// Values of equal rank k as rows of one value of rank k + 1. Requires equal
 /// dtypes and equal dimensions behind the first of `values`.
-StatusOr<Element::Leaves> stack_ragged(
-    std::span<const Element::Leaves> values);
+StatusOr<Element::Leaves> stack_ragged(std::span<const Element::Leaves> values);
 
 /// One tensor of all rows of `parts`. Requires rank >= 1, equal dtypes and
 /// dimensions behind the first.

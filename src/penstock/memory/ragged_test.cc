@@ -22,8 +22,8 @@ std::span<const Tensor> span(const Element::Leaves& l) {
 }
 
 TEST(Ragged, StacksDenseRowsOfDifferentLength) {
-  const std::vector<Element::Leaves> rows = {
-      ragged({1, 2}, {}), ragged({}, {}), ragged({3}, {})};
+  const std::vector<Element::Leaves> rows = {ragged({1, 2}, {}), ragged({}, {}),
+                                             ragged({3}, {})};
   const Element::Leaves out = *stack_ragged(rows);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_THAT(out[0].as<I64>(), ElementsAre(1, 2, 3));

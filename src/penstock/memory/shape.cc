@@ -79,8 +79,7 @@ PartialShape PartialShape::without_first() const {
   return out;
 }
 
-PartialShape PartialShape::unify(const PartialShape& a,
-                                 const PartialShape& b) {
+PartialShape PartialShape::unify(const PartialShape& a, const PartialShape& b) {
   PartialShape out;
   if (!a.known_ || !b.known_ || a.rank() != b.rank()) return out;
   out = a;

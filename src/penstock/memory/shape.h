@@ -1,4 +1,5 @@
-// Sizes of a tensor's dimensions: known (Shape) and partly known (PartialShape).
+// Sizes of a tensor's dimensions: known (Shape) and partly known
+// (PartialShape).
 #pragma once
 
 #include <cstdint>

@@ -49,11 +49,11 @@ Spec Spec::of(const Element& element) {
 Spec Spec::child(std::size_t i) const {
   if (!known()) return Spec();
   const Structure* s = structure_->children()[i];
-  const auto begin = leaves_.begin() +
-                     static_cast<std::ptrdiff_t>(structure_->leaf_offset(i));
-  return Spec(s, std::vector<LeafSpec>(
-                     begin, begin + static_cast<std::ptrdiff_t>(
-                                        s->num_leaves())));
+  const auto begin =
+      leaves_.begin() + static_cast<std::ptrdiff_t>(structure_->leaf_offset(i));
+  return Spec(s,
+              std::vector<LeafSpec>(
+                  begin, begin + static_cast<std::ptrdiff_t>(s->num_leaves())));
 }
 
 bool Spec::fixed_size() const {
@@ -94,8 +94,8 @@ StatusOr<Spec> Spec::unify(const Spec& a, const Spec& b) {
     const LeafSpec& y = b.leaves_[i];
     if (x.dtype != DType::kInvalid && y.dtype != DType::kInvalid &&
         x.dtype != y.dtype) {
-      return invalid_argument("dtypes of leaf ", i, " differ: ",
-                              x.to_string(), " and ", y.to_string());
+      return invalid_argument("dtypes of leaf ", i, " differ: ", x.to_string(),
+                              " and ", y.to_string());
     }
     out.leaves_[i].dtype = x.dtype == y.dtype ? x.dtype : DType::kInvalid;
     out.leaves_[i].shape = PartialShape::unify(x.shape, y.shape);

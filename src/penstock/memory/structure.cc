@@ -84,14 +84,12 @@ struct StructureTable {
 };
 
 const Structure* Structure::leaf() {
-  static const Structure* const s =
-      StructureTable::simple(Kind::kLeaf, 1);
+  static const Structure* const s = StructureTable::simple(Kind::kLeaf, 1);
   return s;
 }
 
 const Structure* Structure::absent() {
-  static const Structure* const s =
-      StructureTable::simple(Kind::kAbsent, 0);
+  static const Structure* const s = StructureTable::simple(Kind::kAbsent, 0);
   return s;
 }
 
@@ -124,8 +122,9 @@ const Structure* Structure::leaves(std::size_t n) {
 
 bool Structure::has_ragged() const {
   return kind_ == Kind::kRagged ||
-         std::any_of(children_.begin(), children_.end(),
-                     [](const Structure* child) { return child->has_ragged(); });
+         std::any_of(
+             children_.begin(), children_.end(),
+             [](const Structure* child) { return child->has_ragged(); });
 }
 
 std::size_t Structure::find(std::string_view key) const {
@@ -143,8 +142,11 @@ void Structure::render_into(std::string& out,
     ++at;
   };
   switch (kind_) {
-    case Kind::kLeaf: return next_leaf();
-    case Kind::kAbsent: out += "None"; return;
+    case Kind::kLeaf:
+      return next_leaf();
+    case Kind::kAbsent:
+      out += "None";
+      return;
     case Kind::kRagged:
       out += "ragged(";
       for (std::size_t i = 0; i < num_leaves_; ++i) {

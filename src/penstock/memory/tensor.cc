@@ -37,9 +37,9 @@ StatusOr<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   }
   const auto count = shape.checked_num_elements();
   std::int64_t bytes = 0;
-  if (!count || __builtin_mul_overflow(
-                    *count, static_cast<std::int64_t>(dtype_size(dtype)),
-                    &bytes)) {
+  if (!count ||
+      __builtin_mul_overflow(
+          *count, static_cast<std::int64_t>(dtype_size(dtype)), &bytes)) {
     return invalid_argument("tensor: shape ", shape.to_string(),
                             " has a negative or too large dimension");
   }
@@ -56,9 +56,9 @@ StatusOr<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   }
   t.buffer_ = Buffer::allocate(static_cast<std::size_t>(bytes));
   if (!t.buffer_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "tensor: the system has no ", bytes, " bytes for shape ",
-        shape.to_string(), " of ", to_absl(dtype_name(dtype))));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("tensor: the system has no ", bytes, " bytes for shape ",
+                     shape.to_string(), " of ", to_absl(dtype_name(dtype))));
   }
   t.data_ = t.buffer_->data();
   return t;
@@ -68,9 +68,8 @@ Tensor Tensor::from_bytes(DType dtype, const Shape& shape, const void* values,
                           std::size_t count) {
   const auto wanted = shape.checked_num_elements();
   if (!wanted || static_cast<std::size_t>(*wanted) != count) {
-    throw std::invalid_argument(absl::StrCat("tensor: ", count,
-                                             " values do not fill shape ",
-                                             shape.to_string()));
+    throw std::invalid_argument(absl::StrCat(
+        "tensor: ", count, " values do not fill shape ", shape.to_string()));
   }
   auto t = allocate(dtype, shape);
   if (!t.ok()) throw std::bad_alloc();
@@ -114,9 +113,8 @@ StatusOr<Tensor> Tensor::strings(std::span<const std::string_view> values,
       Buffer::allocate((values.size() + 1) * sizeof(std::int64_t));
   Ref<Buffer> bytes = Buffer::allocate(total);
   if (!offsets || !bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("tensor: the system has no ", total,
-                     " bytes for strings"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "tensor: the system has no ", total, " bytes for strings"));
   }
   auto* offset = reinterpret_cast<std::int64_t*>(offsets->data());
   auto* out = reinterpret_cast<char*>(bytes->data());
@@ -324,20 +322,34 @@ void append_value(std::string& out, T v) {
 void append_dense(std::string& out, const Tensor& t, std::int64_t i) {
   const auto at = [&]<class T>(T) { append_value(out, t.as<T>()[i]); };
   switch (t.dtype()) {
-    case DType::kBool: return at(bool{});
-    case DType::kInt8: return at(std::int8_t{});
-    case DType::kInt16: return at(std::int16_t{});
-    case DType::kInt32: return at(std::int32_t{});
-    case DType::kInt64: return at(std::int64_t{});
-    case DType::kUInt8: return at(std::uint8_t{});
-    case DType::kUInt16: return at(std::uint16_t{});
-    case DType::kUInt32: return at(std::uint32_t{});
-    case DType::kUInt64: return at(std::uint64_t{});
-    case DType::kFloat16: return at(Float16{});
-    case DType::kBFloat16: return at(BFloat16{});
-    case DType::kFloat32: return at(float{});
-    case DType::kFloat64: return at(double{});
-    default: break;
+    case DType::kBool:
+      return at(bool{});
+    case DType::kInt8:
+      return at(std::int8_t{});
+    case DType::kInt16:
+      return at(std::int16_t{});
+    case DType::kInt32:
+      return at(std::int32_t{});
+    case DType::kInt64:
+      return at(std::int64_t{});
+    case DType::kUInt8:
+      return at(std::uint8_t{});
+    case DType::kUInt16:
+      return at(std::uint16_t{});
+    case DType::kUInt32:
+      return at(std::uint32_t{});
+    case DType::kUInt64:
+      return at(std::uint64_t{});
+    case DType::kFloat16:
+      return at(Float16{});
+    case DType::kBFloat16:
+      return at(BFloat16{});
+    case DType::kFloat32:
+      return at(float{});
+    case DType::kFloat64:
+      return at(double{});
+    default:
+      break;
   }
 }
 

@@ -79,8 +79,8 @@ class Tensor {
                                const Shape& shape);
   static Tensor object(Ref<Object> object);
   /// A dense tensor over memory that `buffer` keeps alive.
-  static Tensor from_buffer(DType dtype, const Shape& shape,
-                            Ref<Buffer> buffer, const std::byte* data);
+  static Tensor from_buffer(DType dtype, const Shape& shape, Ref<Buffer> buffer,
+                            const std::byte* data);
   /// Copies `values`. Throws std::invalid_argument when there are not as many
   /// as `shape` says, std::bad_alloc when out of memory.
   template <Number T>
@@ -105,9 +105,7 @@ class Tensor {
   std::size_t rank() const { return shape_.rank(); }
   std::int64_t num_elements() const { return shape_.num_elements(); }
   /// Dense data; null for strings and objects.
-  const std::byte* data() const {
-    return data_ ? data_ : inline_;
-  }
+  const std::byte* data() const { return data_ ? data_ : inline_; }
   /// The values; the type must match dtype() (std::bad_cast if not).
   template <Number T>
   std::span<const T> as() const {
@@ -157,10 +155,18 @@ class Tensor {
     out.dtype_ = dtype_;
     // Of constant size: a call of memcpy would cost more than the rest.
     switch (width) {
-      case 1: std::memcpy(out.inline_, from, 1); break;
-      case 2: std::memcpy(out.inline_, from, 2); break;
-      case 4: std::memcpy(out.inline_, from, 4); break;
-      default: std::memcpy(out.inline_, from, 8); break;
+      case 1:
+        std::memcpy(out.inline_, from, 1);
+        break;
+      case 2:
+        std::memcpy(out.inline_, from, 2);
+        break;
+      case 4:
+        std::memcpy(out.inline_, from, 4);
+        break;
+      default:
+        std::memcpy(out.inline_, from, 8);
+        break;
     }
   }
   /// Rows [begin, end).
@@ -186,18 +192,19 @@ class Tensor {
   static Tensor from_bytes(DType dtype, const Shape& shape, const void* values,
                            std::size_t count);
   void check_type(DType wanted) const {
-    if (wanted != dtype_) [[unlikely]] throw_bad_type(wanted);
+    if (wanted != dtype_) [[unlikely]]
+      throw_bad_type(wanted);
   }
   [[noreturn]] void throw_bad_type(DType wanted) const;
 
   DType dtype_ = DType::kInvalid;
   std::uint32_t gap_ = 0;  // of strings
   Shape shape_;
-  const std::byte* data_ = nullptr;  // null: the value is in inline_
-  const char* chars_ = nullptr;      // strings: base of the offsets
+  const std::byte* data_ = nullptr;      // null: the value is in inline_
+  const char* chars_ = nullptr;          // strings: base of the offsets
   alignas(8) std::byte inline_[8] = {};  // rank-0 number, or string length
-  Ref<Buffer> buffer_;  // dense data, or offsets
-  Ref<Buffer> bytes_;   // string bytes
+  Ref<Buffer> buffer_;                   // dense data, or offsets
+  Ref<Buffer> bytes_;                    // string bytes
   Ref<Object> object_;
 };
 

@@ -20,8 +20,9 @@ Status status_of_current_exception() {
     return absl::InvalidArgumentError(
         absl::StrCat("the function threw: ", e.what()));
   } catch (...) {
-    return absl::UnknownError("the function threw something that is not a "
-                              "std::exception");
+    return absl::UnknownError(
+        "the function threw something that is not a "
+        "std::exception");
   }
 }
 
@@ -48,8 +49,7 @@ Status apply_rowwise(
       if (result.ok()) {
         builder.add(*std::move(result));
       } else {
-        builder.add_error(
-            context.error(result.status(), in.origins().at(row)));
+        builder.add_error(context.error(result.status(), in.origins().at(row)));
       }
     } catch (...) {
       Status status = status_of_current_exception();

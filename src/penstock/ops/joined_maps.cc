@@ -28,8 +28,7 @@ JoinedMaps join_maps(const Transform& first, const Transform& second) {
   if (expr::native_calls(*a) == 0 || expr::native_calls(*b) == 0) return {};
   auto both = expr::compose(*a, *b);
   if (!both.ok()) return {};
-  const auto program =
-      std::make_shared<const expr::Program>(*std::move(both));
+  const auto program = std::make_shared<const expr::Program>(*std::move(both));
   const expr::Fusion fused = expr::fuse_images(program);
   if (expr::native_calls(*fused.program) >=
       calls_when_fused(a) + calls_when_fused(b)) {

@@ -76,8 +76,7 @@ class NativeFunction final : public Function {
           }
           std::vector<Tensor> outputs;
           expr::RowErrors errors;
-          PS_RETURN_IF_ERROR(
-              expr::evaluate(*program_, rows, outputs, errors));
+          PS_RETURN_IF_ERROR(expr::evaluate(*program_, rows, outputs, errors));
           if (!errors.empty()) return errors[0].second;
           return Element(program_->output_spec().structure(),
                          Element::Leaves(outputs.begin(), outputs.end()));
@@ -88,8 +87,7 @@ class NativeFunction final : public Function {
   const ProgramRef& written() const { return written_; }
 
  private:
-  Status apply_whole(const Block& in, CallContext& context,
-                     Block& out) const {
+  Status apply_whole(const Block& in, CallContext& context, Block& out) const {
     expr::Rows rows;
     rows.count = in.size();
     absl::InlinedVector<Tensor, 4> inputs;

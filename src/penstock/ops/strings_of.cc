@@ -7,8 +7,7 @@ StatusOr<std::vector<std::string_view>> strings_of(const Block& block) {
   std::vector<std::string_view> out(n);
   if (block.errors().size() == n) return out;
   const auto refuse = [](const Spec& spec) {
-    return invalid_argument("elements must be strings, got ",
-                            spec.to_string());
+    return invalid_argument("elements must be strings, got ", spec.to_string());
   };
   if (block.mixed()) {
     return invalid_argument(

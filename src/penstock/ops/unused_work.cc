@@ -76,8 +76,8 @@ std::vector<std::pair<std::size_t, std::string>> drop_unused_work(
     for (const Reader& reader : behind) {
       adapted.push_back(made_of(expr::take_only(*reader.program, kept)));
     }
-    if (!less || std::find(adapted.begin(), adapted.end(), nullptr) !=
-                     adapted.end()) {
+    if (!less ||
+        std::find(adapted.begin(), adapted.end(), nullptr) != adapted.end()) {
       continue;
     }
     const auto replace = [](std::shared_ptr<const Transform>& at,

@@ -30,10 +30,9 @@ class EventCount {
     timespec ts{};
     ts.tv_sec = timeout_ns / 1'000'000'000;
     ts.tv_nsec = timeout_ns % 1'000'000'000;
-    const long result =
-        syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&epoch_),
-                FUTEX_WAIT_PRIVATE, ticket, timeout_ns < 0 ? nullptr : &ts,
-                nullptr, 0);
+    const long result = syscall(
+        SYS_futex, reinterpret_cast<std::uint32_t*>(&epoch_),
+        FUTEX_WAIT_PRIVATE, ticket, timeout_ns < 0 ? nullptr : &ts, nullptr, 0);
     waiters_.fetch_sub(1, std::memory_order_seq_cst);
     return result == 0 || epoch_.load(std::memory_order_seq_cst) != ticket;
   }

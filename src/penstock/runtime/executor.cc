@@ -464,8 +464,8 @@ class Executor final : public Scheduler {
     const auto used = static_cast<double>(cpu_time(w.cpu_clock) - calls.cpu);
     // Waiting for a core is no part of it; it is counted when it is over.
     const ThreadSight sight = look_at_thread(w.tid);
-    const auto wall = static_cast<double>(
-        now - calls.since - (sight.run_delay_ns - calls.delay));
+    const auto wall = static_cast<double>(now - calls.since -
+                                          (sight.run_delay_ns - calls.delay));
     return wall > 0 && !sight.runnable ? used / wall : 1;
   }
 

@@ -21,8 +21,9 @@ void separate_rows(Column& column) {
     const Tensor row = packed.row(i);
     rows.push_back(Tensor::from_buffer(
         row.dtype(), row.shape(),
-        Buffer::external(row.data(), static_cast<std::size_t>(row.byte_size()),
-                         [row] {}, true),
+        Buffer::external(
+            row.data(), static_cast<std::size_t>(row.byte_size()), [row] {},
+            true),
         row.data()));
   }
   column = Column(std::move(rows));
@@ -41,8 +42,8 @@ std::uint64_t DatasetState::seed(const Options& options) {
 }
 
 StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
-    NodeRef node, std::shared_ptr<DatasetState> dataset,
-    std::string_view state, Scheduler* scheduler) {
+    NodeRef node, std::shared_ptr<DatasetState> dataset, std::string_view state,
+    Scheduler* scheduler) {
   auto core = std::unique_ptr<IteratorCore>(new IteratorCore);
   const Options options = node->options;
   core->forkable_ = scheduler == nullptr;

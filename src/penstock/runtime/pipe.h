@@ -136,7 +136,7 @@ class SegmentPipe final : public Pipe {
   bool ordered = true;
   bool input_ordered = true;  // items of the input may be joined
   bool user_code = false;
-  int filters = 0;               // transforms that are not one to one
+  int filters = 0;                 // transforms that are not one to one
   std::vector<std::string> notes;  // rewrites, for explain()
   std::int64_t next_index = 0;
   std::int64_t end_index = 0;
@@ -293,7 +293,7 @@ class SequencerPipe final : public Pipe {
     std::int64_t bytes = 0;
     bool ended = false;
     bool closing = false;  // closed by the running step
-    Mark tail;  // of what follows the items
+    Mark tail;             // of what follows the items
     Mark next() const { return items.empty() ? tail : items.front().mark; }
   };
 
@@ -335,7 +335,7 @@ class SequencerPipe final : public Pipe {
   // Guarded by the lock.
   std::vector<std::unique_ptr<Pipe>> pipes_;  // by input number
   std::vector<std::pair<int, std::unique_ptr<Pipe>>> opened_;  // by this step
-  std::vector<int> closed_;                    // by this step
+  std::vector<int> closed_;                                    // by this step
   bool running_ = false;
   bool ended_ = false;
   Step need_ = Step::more();

@@ -204,9 +204,8 @@ void Planner::join_maps() {
       joined = {nullptr, "not fused: num_parallel_calls is given", false};
     }
     if (!joined.note.empty()) {
-      segment_->notes.push_back(absl::StrCat(first.stage->label, " and ",
-                                             second.stage->label, ": ",
-                                             joined.note));
+      segment_->notes.push_back(absl::StrCat(
+          first.stage->label, " and ", second.stage->label, ": ", joined.note));
     }
     if (!joined.transform) {
       ++i;
@@ -229,9 +228,9 @@ Status Planner::close_segment() {
   std::vector<std::shared_ptr<const Transform>*> transforms;
   for (auto& link : segment_->links) transforms.push_back(&link.transform);
   for (auto& [i, leaves] : ops::drop_unused_work(transforms)) {
-    segment_->notes.push_back(
-        absl::StrCat(segment_->links[i].stage->label, " does not compute ",
-                     leaves, ": nothing reads it"));
+    segment_->notes.push_back(absl::StrCat(segment_->links[i].stage->label,
+                                           " does not compute ", leaves,
+                                           ": nothing reads it"));
   }
   if (rows_spec_ != nullptr) segment_->expect_bytes(*rows_spec_);
   below_ = std::move(segment_);
@@ -358,10 +357,9 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
           traits.own_paths
               ? OriginPath::extend(path_, OriginPath::Kind::kBranch, i)
               : path_;
-      PS_ASSIGN_OR_RETURN(
-          std::unique_ptr<Pipe> branch,
-          ::penstock::plan(run_, input, prefix, epoch_, path, mark,
-                           pipe->bounded));
+      PS_ASSIGN_OR_RETURN(std::unique_ptr<Pipe> branch,
+                          ::penstock::plan(run_, input, prefix, epoch_, path,
+                                           mark, pipe->bounded));
       pipe->add_input(std::move(branch), mark);
       specs.push_back(input->spec);
     }
@@ -386,8 +384,8 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
       prefix = absl::StrCat(stage, "[", path->ordinal(), "].");
     } else if (!node->error_policy) {
       // A dataset that a function made: it inherits the iterator's policy.
-      PS_ASSIGN_OR_RETURN(
-          opened, ops::with_error_policy(node, run->config().on_error));
+      PS_ASSIGN_OR_RETURN(opened,
+                          ops::with_error_policy(node, run->config().on_error));
     }
     return ::penstock::plan(*run, opened, prefix, epoch, path, mark, bounded);
   };
@@ -417,7 +415,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
   std::vector<NodeRef> nodes;
   for (NodeRef n = top;; n = n->inputs.front()) {
     nodes.push_back(n);
-    if (n->inputs.size() != 1 || (opens_inputs(*n) && !runs_by_index(*n))) break;
+    if (n->inputs.size() != 1 || (opens_inputs(*n) && !runs_by_index(*n)))
+      break;
   }
 
   // The nodes from `head` down to the end of `nodes` become the index chain.
@@ -449,8 +448,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     Stage* stage = stage_of(node);
     std::vector<Part> lowered = node.op->lower();
     for (std::size_t k = lowered.size(); k-- > 0;) {
-      parts.push_back({std::move(lowered[k]), &node, stage, {},
-                       k + 1 == lowered.size()});
+      parts.push_back(
+          {std::move(lowered[k]), &node, stage, {}, k + 1 == lowered.size()});
     }
   }
   if (base < nodes.size()) {
@@ -478,8 +477,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       repeated |= op->repeats();
       // Options and limits map every index to itself.
       const std::vector<Part> own = nodes[i]->op->lower();
-      outermost &= op->repeats() || own.empty() ||
-                   own.front().limit.has_value();
+      outermost &=
+          op->repeats() || own.empty() || own.front().limit.has_value();
       chain->maps.push_back(
           {op, size_of(*nodes[i]->inputs.front()), stage_of(*nodes[i])});
     }
@@ -577,14 +576,13 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     const bool capped = traits.user_code && traits.max_parallel > 0;
     const bool has_links = segment_ && !segment_->links.empty();
     const bool own_segment = capped || !run_.config().fuse || !ordered;
-    if (segment_ && (segment_->cap > 0 || !segment_->ordered ||
-                     (own_segment && has_links) ||
-                     (capped && segment_->user_code))) {
+    if (segment_ &&
+        (segment_->cap > 0 || !segment_->ordered ||
+         (own_segment && has_links) || (capped && segment_->user_code))) {
       PS_RETURN_IF_ERROR(close_segment());
     }
     SegmentPipe* segment = open_segment();
-    segment->links.push_back(
-        {at.part.transform, traits, at.stage, at.last});
+    segment->links.push_back({at.part.transform, traits, at.stage, at.last});
     rows_spec_ = at.last ? &at.node->spec : nullptr;
     segment->user_code |= traits.user_code;
     segment->out.limit = limits[i];
@@ -616,8 +614,7 @@ StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
                                      const std::string& prefix,
                                      const Epoch& epoch, PathRef path,
                                      const Mark& mark, bool bounded) {
-  return Planner(run, prefix, epoch, std::move(path))
-      .plan(node, mark, bounded);
+  return Planner(run, prefix, epoch, std::move(path)).plan(node, mark, bounded);
 }
 
 }  // namespace penstock

@@ -41,8 +41,8 @@ StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
                                            const Mark& mark) {
   std::shared_ptr<Run> run(new Run(std::move(config)));
   run->node_ = node;
-  PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", run->config().epoch, nullptr,
-                                       mark, false));
+  PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", run->config().epoch,
+                                       nullptr, mark, false));
   run->bounded_ = run->root_->out.limit != kUnlimited;
   if (const std::int64_t events = trace_new_runs()) run->start_trace(events);
   return run;
@@ -69,8 +69,8 @@ Stage* Run::new_stage(StageInfo info) {
 void Run::log(std::string stage, std::string what, std::string reason) {
   constexpr std::size_t kMaxDecisions = 1000;
   if (decisions_.size() >= kMaxDecisions) return;
-  decisions_.push_back({now() - created_, std::move(stage), std::move(what),
-                        std::move(reason)});
+  decisions_.push_back(
+      {now() - created_, std::move(stage), std::move(what), std::move(reason)});
 }
 
 void Run::quarantine(const ElementError& error, bool replaced) {
@@ -257,8 +257,8 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     held_rows_ = rows.size();
     result = Fetch::kBlock;
   }
-  const bool wake = result == Fetch::kBlock &&
-                    (was_full || root_->out.ready_items() <= 2);
+  const bool wake =
+      result == Fetch::kBlock && (was_full || root_->out.ready_items() <= 2);
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
   if (tracer_) {
@@ -389,12 +389,13 @@ std::string Run::explain() {
 }
 
 std::string IteratorStats::to_string() const {
-  std::string out = absl::StrFormat(
-      "%-24s %12s %10s %10s %10s %6s\n", "stage", "elements", "MB", "busy ms",
-      "blocks", "par");
+  std::string out =
+      absl::StrFormat("%-24s %12s %10s %10s %10s %6s\n", "stage", "elements",
+                      "MB", "busy ms", "blocks", "par");
   for (const StageStats& s : stages) {
     absl::StrAppendFormat(&out, "%-24s %12d %10.2f %10.2f %10d %6d%s\n",
-                          s.stage, s.elements, static_cast<double>(s.bytes) / 1e6,
+                          s.stage, s.elements,
+                          static_cast<double>(s.bytes) / 1e6,
                           static_cast<double>(s.busy_ns) / 1e6, s.blocks,
                           s.max_parallelism, s.blocking ? " blocking" : "");
   }

@@ -58,7 +58,7 @@ struct Work {
   Pipe* pipe = nullptr;
   SlotRef slot{};
   Item input;
-  IndexRun indices;      // when the pipe starts at an index
+  IndexRun indices;  // when the pipe starts at an index
   bool from_index = false;
   ClaimKind kind = ClaimKind::kCpu;
   bool dry_run = false;  // find() only tells whether there is work
@@ -71,7 +71,7 @@ struct Work {
   struct BatchMemory {
     struct Piece {
       Ref<Buffer> buffer;
-      std::int64_t first = 0;   // row of this work
+      std::int64_t first = 0;  // row of this work
       std::int64_t count = 0;
       std::int64_t offset = 0;  // of that row in the batch
     };
@@ -112,11 +112,11 @@ struct Work {
   std::int64_t made_bytes = 0;  // by a sequencer, besides rows it passed on
   std::int64_t errors = 0;
   std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
-  std::int64_t cpu_ns = -1;  // when sampled
-  double block_ns = 0;       // what the stages asked for (graph/block_hint.h)
+  std::int64_t cpu_ns = -1;           // when sampled
+  double block_ns = 0;  // what the stages asked for (graph/block_hint.h)
   /// Per stage, in the order of the pipe's links.
   absl::InlinedVector<std::int64_t, 4> rows_out;
-  absl::InlinedVector<std::int64_t, 4> stage_ns;  // when sampled
+  absl::InlinedVector<std::int64_t, 4> stage_ns;     // when sampled
   absl::InlinedVector<std::int64_t, 4> stage_bytes;  // when sampled
   /// What stages did with files and pictures; seldom any.
   absl::InlinedVector<std::pair<Stage*, WorkCounters>, 1> done;

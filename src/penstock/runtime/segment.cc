@@ -96,8 +96,8 @@ Status IndexChain::read(const IndexRun& run,
     runs = std::move(mapped);
   }
   for (const IndexRun& r : runs) {
-    PS_RETURN_IF_ERROR(read_indexed(*base, r, epoch, cancel_flag,
-                                    base_prefix, out));
+    PS_RETURN_IF_ERROR(
+        read_indexed(*base, r, epoch, cancel_flag, base_prefix, out));
   }
   return absl::OkStatus();
 }
@@ -280,8 +280,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
     work.input = input->out.take(rows, granularity);
     // Joining parts may copy them, so only small ones are worth it.
     while (input_ordered && work.input.size < rows / 4 &&
-           input->out.ready_rows() > 0 &&
-           work.input.parts.size() < kMaxParts) {
+           input->out.ready_rows() > 0 && work.input.parts.size() < kMaxParts) {
       Item more = input->out.take(rows - work.input.size, granularity);
       for (Rows& part : more.parts) work.input.add(std::move(part));
     }
@@ -315,8 +314,8 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
       ++scripted_pending_;
     }
     if (dropped) {
-      close_claim(open_claims_.emplace(first, OpenClaim{work.input_rows, {}})
-                      .first);
+      close_claim(
+          open_claims_.emplace(first, OpenClaim{work.input_rows, {}}).first);
       work = Work();
       run_.note_passed_over();
       return false;
@@ -434,11 +433,10 @@ StatusOr<Block> SegmentPipe::materialize(Work& work) {
         for (std::int64_t i = 0; i < part.size(); ++i) {
           list.push_back(part.at(i));
         }
-        run.list = std::make_shared<const std::vector<std::int64_t>>(
-            std::move(list));
+        run.list =
+            std::make_shared<const std::vector<std::int64_t>>(std::move(list));
       }
-      PS_RETURN_IF_ERROR(
-          chain->read(run, run_.cancel_flag(), blocks));
+      PS_RETURN_IF_ERROR(chain->read(run, run_.cancel_flag(), blocks));
     }
   }
   if (blocks.size() == 1) return std::move(blocks.front());
@@ -463,10 +461,9 @@ void SegmentPipe::refuse_oversized(Block& block) const {
     }
     any = true;
     auto error = std::make_shared<ElementError>();
-    error->status = absl::ResourceExhaustedError(
-        absl::StrCat("one element of ", bytes,
-                     " bytes is larger than memory_budget (", budget,
-                     " bytes)"));
+    error->status = absl::ResourceExhaustedError(absl::StrCat(
+        "one element of ", bytes, " bytes is larger than memory_budget (",
+        budget, " bytes)"));
     error->stage = links.empty() ? label() : links.back().stage->label;
     error->element = block.origins().at(row).to_string();
     builder.add_error(std::move(error));
@@ -585,8 +582,8 @@ void SegmentPipe::run(Work& work) {
   work.reservation.resize(work.bytes);
   work.bytes += context.charged_bytes;
   if (!block.empty()) {
-    work.output.add(Rows(BlockRef(make_ref<SharedBlock>(
-        std::move(block), std::move(work.reservation)))));
+    work.output.add(Rows(BlockRef(
+        make_ref<SharedBlock>(std::move(block), std::move(work.reservation)))));
   }
   if (work.left) {
     work.left->mark = work.output.mark.after(work.output.size);
@@ -606,9 +603,9 @@ void SegmentPipe::learn(const Work& work) {
   const std::int64_t left = work.left ? work.left->rows.size() : 0;
   const auto rows = static_cast<double>(
       std::max<std::int64_t>(1, work.input_rows - left * granularity));
-  double ns = static_cast<double>(work.finished - work.started -
-                                  work.lock_wait_ns) /
-              rows;
+  double ns =
+      static_cast<double>(work.finished - work.started - work.lock_wait_ns) /
+      rows;
   // A block during which the thread lost its core says little; one that was
   // given back says that the rows are not what they were.
   const bool anew = ns_per_row_ == 0 || work.left;
@@ -618,9 +615,8 @@ void SegmentPipe::learn(const Work& work) {
   ns_per_row_ += weight * (ns - ns_per_row_);
   bytes_per_row_ += weight * (bytes - bytes_per_row_);
   const double scale = std::max(1.0, work.block_ns / kTargetNs);
-  const double target_ns =
-      std::max(scale * kTargetNs,
-               kTargetNsPerLink * static_cast<double>(links.size()));
+  const double target_ns = std::max(
+      scale * kTargetNs, kTargetNsPerLink * static_cast<double>(links.size()));
   double target = target_ns / std::max(ns_per_row_, 0.01);
   target = std::min(target, std::min(scale, kMaxByteScale) * kTargetBytes /
                                 std::max(bytes_per_row_, 1.0));
@@ -642,8 +638,8 @@ void SegmentPipe::complete(Work& work) {
   const std::int64_t elapsed = work.finished - work.started;
   unshared_ns_ += elapsed;
   const std::int64_t given_back = work.left ? work.left->rows.size() : 0;
-  const std::int64_t done = std::max<std::int64_t>(
-      1, work.input_rows - given_back * granularity);
+  const std::int64_t done =
+      std::max<std::int64_t>(1, work.input_rows - given_back * granularity);
   unshared_rows_ += done;
   if (chain && chain->base_stage != nullptr && !work.resumed) {
     StageStats& stats = chain->base_stage->stats;
@@ -713,7 +709,7 @@ void SegmentPipe::share_time() const {
   const auto rows = static_cast<double>(std::exchange(unshared_rows_, 0));
   const double cpu_ns = std::min(ns, rows * cpu_ns_per_row_);
   for (std::size_t i = 0; i < shares_.size(); ++i) {
-    Stage* stage = i > 0 ? links[i - 1].stage
+    Stage* stage = i > 0   ? links[i - 1].stage
                    : chain ? chain->base_stage
                            : nullptr;
     if (stage == nullptr) continue;
@@ -769,8 +765,8 @@ void SegmentPipe::for_each_segment(
 }
 
 void SegmentPipe::trace(const Work& work, TraceWriter& trace) const {
-  const auto add = [&](const Stage* stage, std::int64_t begin,
-                       std::int64_t end, std::int64_t rows) {
+  const auto add = [&](const Stage* stage, std::int64_t begin, std::int64_t end,
+                       std::int64_t rows) {
     trace.add(TraceEvent::Kind::kStage, &stage->label, begin, end, rows);
   };
   if (work.stage_ns.empty()) return;  // claimed before the trace began

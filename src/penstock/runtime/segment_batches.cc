@@ -31,8 +31,7 @@ void SegmentPipe::claim_batch_memory(Work& work) {
   while (row < work.input_rows) {
     const std::int64_t number = position / align;
     const std::int64_t offset = position % align;
-    const std::int64_t count =
-        std::min(align - offset, work.input_rows - row);
+    const std::int64_t count = std::min(align - offset, work.input_rows - row);
     auto [at, added] = batch_memory_.try_emplace(number);
     std::int64_t bytes = 0;
     if (added && offset == 0 &&
@@ -61,9 +60,9 @@ void SegmentPipe::expect_rows(std::span<const LeafSpec> leaves) {
     if (!dtype_is_dense(leaf.dtype) || !leaf.shape.fully_known()) continue;
     const auto count = leaf.shape.to_shape().checked_num_elements();
     std::int64_t size = 0;
-    if (!count || __builtin_mul_overflow(
-                      *count, static_cast<std::int64_t>(dtype_size(leaf.dtype)),
-                      &size)) {
+    if (!count ||
+        __builtin_mul_overflow(
+            *count, static_cast<std::int64_t>(dtype_size(leaf.dtype)), &size)) {
       continue;
     }
     if (size > bytes) {
@@ -81,15 +80,14 @@ void SegmentPipe::learn_row_shape(const Block& block) {
   absl::InlinedVector<LeafSpec, 4> leaves;
   if (block.errors().empty() && !block.mixed()) {
     for (const Column& column : block.columns()) {
-      const Tensor first = column.packed() ? column.tensor().row(0)
-                                           : column.rows().front();
+      const Tensor first =
+          column.packed() ? column.tensor().row(0) : column.rows().front();
       const bool alike =
           column.packed() ||
-          std::all_of(column.rows().begin(), column.rows().end(),
-                      [&](const Tensor& t) {
-                        return t.dtype() == first.dtype() &&
-                               t.shape() == first.shape();
-                      });
+          std::all_of(
+              column.rows().begin(), column.rows().end(), [&](const Tensor& t) {
+                return t.dtype() == first.dtype() && t.shape() == first.shape();
+              });
       if (alike) leaves.push_back({first.dtype(), PartialShape(first.shape())});
     }
   }

@@ -59,12 +59,12 @@ void SegmentPipe::tune(std::int64_t now) {
     width = std::max(1, width - std::max(1, width / 8));
     tuned_direction = -1;
   } else if (tuned_rate == 0 || rate > tuned_rate * 1.05) {
-    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
-                       limit);
+    width =
+        std::clamp(width + tuned_direction * std::max(1, width / 4), 1, limit);
   } else if (rate < tuned_rate * 0.95) {
     tuned_direction = -tuned_direction;
-    width = std::clamp(width + tuned_direction * std::max(1, width / 4), 1,
-                       limit);
+    width =
+        std::clamp(width + tuned_direction * std::max(1, width / 4), 1, limit);
   }
   if (width != before) {
     run_.log(label(), absl::StrCat("width ", before, " -> ", width),

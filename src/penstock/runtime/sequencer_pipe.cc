@@ -67,7 +67,8 @@ class PipeInputs final : public Inputs {
     if (restored >= 0) {
       const auto k = static_cast<std::size_t>(restored);
       if (k >= pipe_.restored_opened_.size()) {
-        return absl::DataLossError("state: a nested dataset's place is missing");
+        return absl::DataLossError(
+            "state: a nested dataset's place is missing");
       }
       mark = pipe_.restored_opened_[k];
     } else if (!pipe_.restored_openings_.empty()) {
@@ -79,7 +80,8 @@ class PipeInputs final : public Inputs {
         pipe_.plan_nested(dataset, epoch, path, mark, pipe_.bounded));
     SequencerPipe::Input input;
     input.pipe = opened.get();
-    input.tail = mark.snapshot ? mark : opened->take_first_mark().after(mark.skip);
+    input.tail =
+        mark.snapshot ? mark : opened->take_first_mark().after(mark.skip);
     if (restored < 0) {
       auto opening = make_ref<Opening>(input.tail);
       pipe_.last_opening_->next.store(Ref<Opening>(opening).detach(),
@@ -137,8 +139,8 @@ class PipeOutputs final : public Outputs {
     errors += static_cast<std::int64_t>(block.errors().size());
     made_bytes += bytes;
     Charge charge(&pipe_.run_.account(), bytes);
-    emit(Rows(BlockRef(
-        make_ref<SharedBlock>(std::move(block), std::move(charge)))));
+    emit(Rows(
+        BlockRef(make_ref<SharedBlock>(std::move(block), std::move(charge)))));
   }
   void emit_error(Status status, Origin origin) override {
     auto error = std::make_shared<ElementError>();
@@ -227,13 +229,11 @@ void SequencerPipe::add_input(std::unique_ptr<Pipe> pipe, const Mark& mark) {
   pipes_.push_back(std::move(pipe));
 }
 
-Status SequencerPipe::start(const SequencerContext& context,
-                            const Mark& mark) {
+Status SequencerPipe::start(const SequencerContext& context, const Mark& mark) {
   input_specs_.assign(context.input_specs.begin(), context.input_specs.end());
   SequencerContext own = context;
   own.input_specs = input_specs_;
-  unordered_ =
-      !traits_.deterministic.value_or(run_.config().deterministic);
+  unordered_ = !traits_.deterministic.value_or(run_.config().deterministic);
   own.unordered = unordered_;
   PS_ASSIGN_OR_RETURN(state_, op_->make_state(own));
   if (mark.snapshot) {
@@ -272,8 +272,8 @@ void SequencerPipe::append_delivery(std::int64_t ordinal, std::int64_t rows) {
 }
 
 bool SequencerPipe::opened_has_news() const {
-  for (auto i = static_cast<std::size_t>(traits_.num_inputs);
-       i < pipes_.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(traits_.num_inputs); i < pipes_.size();
+       ++i) {
     if (pipes_[i] == nullptr) continue;
     if (pipes_[i]->out.ready_rows() > 0 ||
         (pipes_[i]->exhausted() && !inputs_[i].ended)) {
@@ -285,8 +285,8 @@ bool SequencerPipe::opened_has_news() const {
 
 int SequencerPipe::active_inputs() const {
   int n = 0;
-  for (auto i = static_cast<std::size_t>(traits_.num_inputs);
-       i < pipes_.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(traits_.num_inputs); i < pipes_.size();
+       ++i) {
     n += pipes_[i] != nullptr && !pipes_[i]->idle() ? 1 : 0;
   }
   return n;
@@ -321,8 +321,8 @@ std::int64_t SequencerPipe::affordable_rows(const Demand& demand) const {
       !pipes_.empty() && (!traits_.user_code || bytes_per_row_ == 0);
   if (traits_.opens_inputs || passes_on) return kUnlimited;
   const std::int64_t available = run_.account().available();
-  const auto rows = static_cast<std::int64_t>(
-      static_cast<double>(available) / std::max(bytes_per_row_, 1.0));
+  const auto rows = static_cast<std::int64_t>(static_cast<double>(available) /
+                                              std::max(bytes_per_row_, 1.0));
   const bool reserve = demand.critical && out.ready_rows() == 0;
   return std::max<std::int64_t>(rows, reserve ? 1 : 0);
 }
@@ -330,27 +330,24 @@ std::int64_t SequencerPipe::affordable_rows(const Demand& demand) const {
 bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   const std::int64_t allowed = allowance(demand, 0);
   const auto needed = static_cast<std::size_t>(need_.input);
-  const bool waits_for_input = !ended_ && !running_ &&
-                               need_.kind == Step::Kind::kNeed &&
-                               pipes_[needed] != nullptr &&
-                               pipes_[needed]->out.ready_rows() == 0 &&
-                               !pipes_[needed]->exhausted() &&
-                               !has_rows(need_.also) &&
-                               !(need_.any_opened && opened_has_news());
+  const bool waits_for_input =
+      !ended_ && !running_ && need_.kind == Step::Kind::kNeed &&
+      pipes_[needed] != nullptr && pipes_[needed]->out.ready_rows() == 0 &&
+      !pipes_[needed]->exhausted() && !has_rows(need_.also) &&
+      !(need_.any_opened && opened_has_news());
   // A source whose calls wait needs no core: it runs beside those that do.
   const bool waits = traits_.user_code && pipes_.empty() &&
                      stage_->blocking.load(std::memory_order_relaxed);
-  const bool may_run =
-      kind == ClaimKind::kCpu       ? run_.cpu_free() && !waits
-      : kind == ClaimKind::kElastic ? waits
-                                    : !traits_.user_code;
+  const bool may_run = kind == ClaimKind::kCpu       ? run_.cpu_free() && !waits
+                       : kind == ClaimKind::kElastic ? waits
+                                                     : !traits_.user_code;
   const std::int64_t affordable = affordable_rows(demand);
   if (!ended_ && !running_ && !waits_for_input && may_run && allowed > 0 &&
       affordable > 0 && has_credit()) {
     if (work.dry_run) return true;
     running_ = true;
-    room_ = std::min({allowed, affordable,
-                      traits_.user_code ? user_room_ : kRoomRows});
+    room_ = std::min(
+        {allowed, affordable, traits_.user_code ? user_room_ : kRoomRows});
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       refill(inputs_[i], i == needed ? need_.rows : 1);
     }
@@ -374,11 +371,10 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   Demand upstream;
   const bool unbounded = allowed == kUnlimited;
   if (waits_for_input) {
-    upstream.rows =
-        unbounded ? kUnlimited
-        : allowed > 0
-            ? std::max<std::int64_t>(0, need_.rows - inputs_[needed].rows)
-            : 0;
+    upstream.rows = unbounded     ? kUnlimited
+                    : allowed > 0 ? std::max<std::int64_t>(
+                                        0, need_.rows - inputs_[needed].rows)
+                                  : 0;
     upstream.critical = demand.critical && out.empty();
     if (startable(needed) && pipes_[needed]->find(upstream, kind, work)) {
       return true;

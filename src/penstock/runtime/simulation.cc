@@ -52,8 +52,7 @@ bool Simulation::try_claim(Slot& slot) {
   const std::size_t first = random_.below(runs_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const std::shared_ptr<Run>& run = runs_[(first + i) % runs_.size()];
-    const ClaimKind kind =
-        slot.elastic ? ClaimKind::kElastic : ClaimKind::kCpu;
+    const ClaimKind kind = slot.elastic ? ClaimKind::kElastic : ClaimKind::kCpu;
     if (!run->claim(kind, slot.work)) continue;
     slot.run = run;
     slot.state = Slot::State::kClaimed;
@@ -67,8 +66,10 @@ bool Simulation::try_claim(Slot& slot) {
 
 bool Simulation::advance(Slot& slot) {
   switch (slot.state) {
-    case Slot::State::kIdle: return try_claim(slot);
-    case Slot::State::kExecuting: return false;  // further up this stack
+    case Slot::State::kIdle:
+      return try_claim(slot);
+    case Slot::State::kExecuting:
+      return false;  // further up this stack
     case Slot::State::kClaimed:
       slot.state = Slot::State::kExecuting;
       slot.run->execute(slot.work);

@@ -81,24 +81,21 @@ Drawn draw(std::uint64_t seed) {
         break;
       case 2: {
         const auto count = random.below(80);
-        drawn.dataset =
-            drawn.dataset.take(static_cast<std::int64_t>(count));
+        drawn.dataset = drawn.dataset.take(static_cast<std::int64_t>(count));
         if (values.size() > count) values.resize(count);
         break;
       }
       case 3: {
-        const auto count = std::min<std::size_t>(random.below(20),
-                                                 values.size());
-        drawn.dataset =
-            drawn.dataset.skip(static_cast<std::int64_t>(count));
+        const auto count =
+            std::min<std::size_t>(random.below(20), values.size());
+        drawn.dataset = drawn.dataset.skip(static_cast<std::int64_t>(count));
         values.erase(values.begin(),
                      values.begin() + static_cast<std::ptrdiff_t>(count));
         break;
       }
       case 4: {
         const auto count = random.below(4);
-        drawn.dataset =
-            drawn.dataset.repeat(static_cast<std::int64_t>(count));
+        drawn.dataset = drawn.dataset.repeat(static_cast<std::int64_t>(count));
         const auto once = values;
         values.clear();
         for (std::uint64_t i = 0; i < count; ++i) {
@@ -107,8 +104,8 @@ Drawn draw(std::uint64_t seed) {
         break;
       }
       case 5:
-        drawn.dataset = drawn.dataset.prefetch(
-            static_cast<std::int64_t>(random.below(4)));
+        drawn.dataset =
+            drawn.dataset.prefetch(static_cast<std::int64_t>(random.below(4)));
         break;
       case 6:
         drawn.dataset = drawn.dataset.shuffle(
@@ -247,8 +244,8 @@ TEST(Simulation, SaveAndRestoreAtAnyElementContinuesExactly) {
 // What `dataset` gives if it is saved and restored every `elements` elements,
 // by another schedule each time; one element too many at most.
 std::vector<std::int64_t> run_in_pieces(const Dataset& dataset,
-                                        SimulationOptions options,
-                                        int elements, std::size_t at_most) {
+                                        SimulationOptions options, int elements,
+                                        std::size_t at_most) {
   std::vector<std::int64_t> got;
   std::string state;
   for (;; options.seed += 1'000'000) {
@@ -268,9 +265,8 @@ std::vector<std::int64_t> run_in_pieces(const Dataset& dataset,
 TEST(Simulation, SavedAndRestoredOverAndOverLosesAndDoublesNothing) {
   for (int seed = 0; seed < seeds(); ++seed) {
     Drawn drawn = draw(static_cast<std::uint64_t>(seed));
-    std::vector<std::int64_t> got =
-        run_in_pieces(drawn.dataset, schedule(seed), 1 + seed % 5,
-                      drawn.expected.size());
+    std::vector<std::int64_t> got = run_in_pieces(
+        drawn.dataset, schedule(seed), 1 + seed % 5, drawn.expected.size());
     if (!drawn.ordered) {
       std::sort(got.begin(), got.end());
       std::sort(drawn.expected.begin(), drawn.expected.end());
@@ -305,8 +301,8 @@ TEST(Simulation, RestoresRepeatTheOrderOfNestedDatasetsToo) {
     std::vector<std::int64_t> expected = run_to_end(it);
     std::sort(expected.begin(), expected.end());
     for (int seed = 0; seed < seeds() / 3; ++seed) {
-      std::vector<std::int64_t> got = run_in_pieces(
-          dataset, schedule(seed), 1 + seed % 5, expected.size());
+      std::vector<std::int64_t> got =
+          run_in_pieces(dataset, schedule(seed), 1 + seed % 5, expected.size());
       std::sort(got.begin(), got.end());
       ASSERT_EQ(got, expected) << "pipeline " << k << ", seed " << seed;
     }
@@ -323,8 +319,7 @@ TEST(Simulation, RowsOfABlockThatIsGivenBackAreStillWrittenIntoTheirBatch) {
         Dataset::range(kRows)
             .map([&](std::int64_t x) {
               Tensor row = *Tensor::allocate<float>(Shape{kNumbers});
-              std::ranges::fill(row.mutable_as<float>(),
-                                static_cast<float>(x));
+              std::ranges::fill(row.mutable_as<float>(), static_cast<float>(x));
               written[static_cast<std::size_t>(x)] = row.data();
               return row;
             })
@@ -355,11 +350,11 @@ TEST(Simulation, WithPrefetchZeroWhatWasGivenBackWaitsForTheConsumer) {
   SimulationOptions options;
   options.overdue = 1;
   Simulation simulation(options);
-  Iterator it = Dataset::range(200)
-                    .map([](std::int64_t x) { return x; },
-                         {.num_parallel_calls = 4})
-                    .prefetch(0)
-                    .iterator_on(simulation);
+  Iterator it =
+      Dataset::range(200)
+          .map([](std::int64_t x) { return x; }, {.num_parallel_calls = 4})
+          .prefetch(0)
+          .iterator_on(simulation);
   for (std::int64_t i = 0; i < 200; ++i) {
     EXPECT_EQ((*it.next())[0].value<std::int64_t>(), i);
     EXPECT_FALSE(it.core().run().has_work(ClaimKind::kCpu)) << i;

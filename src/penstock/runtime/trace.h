@@ -91,8 +91,8 @@ class TraceRecorder {
  public:
   TraceRecorder(std::int64_t events_per_thread, std::int64_t now);
   /// Kept if it differs from the last one of this name.
-  void sample(std::string_view name, TraceSeries::Unit unit,
-              std::int64_t at_ns, std::int64_t value);
+  void sample(std::string_view name, TraceSeries::Unit unit, std::int64_t at_ns,
+              std::int64_t value);
   std::int64_t begin_ns() const { return begin_ns_; }
   /// What was recorded; what is added later is lost.
   Trace finish();

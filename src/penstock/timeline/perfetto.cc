@@ -118,11 +118,10 @@ struct Slice {
 /// Slices of one track. Calls of nested iterators lie inside those of the outer
 /// one; an inner end that clocks put outside is pulled in.
 void nest(std::vector<Slice>& slices) {
-  std::stable_sort(slices.begin(), slices.end(),
-                   [](const Slice& a, const Slice& b) {
-                     return a.begin != b.begin ? a.begin < b.begin
-                                               : a.end > b.end;
-                   });
+  std::stable_sort(
+      slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+      });
   std::vector<std::int64_t> open;
   for (Slice& slice : slices) {
     while (!open.empty() && open.back() <= slice.begin) open.pop_back();
@@ -133,7 +132,8 @@ void nest(std::vector<Slice>& slices) {
 
 class TimelineEncoder {
  public:
-  explicit TimelineEncoder(std::span<const TimelinePart> parts) : parts_(parts) {}
+  explicit TimelineEncoder(std::span<const TimelinePart> parts)
+      : parts_(parts) {}
 
   std::string encode() {
     find_flows();
@@ -194,7 +194,9 @@ class TimelineEncoder {
     std::string snapshot;
     Writer writer(snapshot);
     const std::pair<std::uint32_t, clockid_t> clocks[] = {
-        {1, CLOCK_REALTIME}, {kMonotonic, CLOCK_MONOTONIC}, {6, CLOCK_BOOTTIME}};
+        {1, CLOCK_REALTIME},
+        {kMonotonic, CLOCK_MONOTONIC},
+        {6, CLOCK_BOOTTIME}};
     for (const auto& [id, clock] : clocks) {
       std::string one;
       Writer clock_writer(one);
@@ -216,7 +218,8 @@ class TimelineEncoder {
     std::string descriptor;
     Writer writer(descriptor);
     writer.add_uint64(track::kUuid, uuid);
-    if (!name.empty()) writer.add_string(track::kName, name.data(), name.size());
+    if (!name.empty())
+      writer.add_string(track::kName, name.data(), name.size());
     if (parent != 0) writer.add_uint64(track::kParent, parent);
     if (field != 0) add(writer, field, message);
     std::string body;
@@ -236,7 +239,8 @@ class TimelineEncoder {
     write_descriptor(process_, 0, "", track::kProcess, message);
   }
 
-  /// The first packet of a sequence: names, and what its packets have in common.
+  /// The first packet of a sequence: names, and what its packets have in
+  /// common.
   void begin_sequence(const Sequence& sequence, std::uint64_t track) {
     std::string interned;
     Writer writer(interned);
@@ -278,8 +282,9 @@ class TimelineEncoder {
   void event_packet(const Sequence& sequence, std::int64_t at) {
     body_.clear();
     Writer writer(body_);
-    writer.add_uint64(trace_packet::kTimestamp,
-                      static_cast<std::uint64_t>(std::max<std::int64_t>(0, at)));
+    writer.add_uint64(
+        trace_packet::kTimestamp,
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, at)));
     writer.add_uint32(trace_packet::kSequenceId, sequence.id);
     writer.add_uint32(trace_packet::kSequenceFlags, trace_packet::kNeedsState);
     add(writer, trace_packet::kTrackEvent, event_);

@@ -65,10 +65,10 @@ Finding handed_over(const StageFacts& taker, const StageFacts& stage, int at,
                                 " converts: fewer bytes are copied and kept")
                  : absl::StrCat("move ", stage.label, " behind ", taker.label,
                                 ", or into its function: fewer bytes cross");
-  f.fix_code = device ? "# without the map; on the device: batch.float()"
-                      : absl::StrCat(".", taker.op,
-                                     "(fn, executor=\"process\").", stage.op,
-                                     "(convert)");
+  f.fix_code = device
+                   ? "# without the map; on the device: batch.float()"
+                   : absl::StrCat(".", taker.op, "(fn, executor=\"process\").",
+                                  stage.op, "(convert)");
   return f;
 }
 

@@ -18,10 +18,10 @@ void shuffle_window(const Model& model, Findings& out) {
     f.code = "shuffle-window";
     f.stage = i;
     f.always = true;
-    f.cause = absl::StrCat("a window of ",
-                           number(static_cast<double>(s.window)), " over ",
-                           number(static_cast<double>(size)),
-                           " elements in order: neighbours stay neighbours");
+    f.cause =
+        absl::StrCat("a window of ", number(static_cast<double>(s.window)),
+                     " over ", number(static_cast<double>(size)),
+                     " elements in order: neighbours stay neighbours");
     f.evidence = {
         {"window", static_cast<double>(s.window), "elements"},
         {"elements of an epoch", static_cast<double>(size), "elements"},

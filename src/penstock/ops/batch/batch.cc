@@ -92,10 +92,9 @@ StatusOr<Tensor> stack_leaf(const Block& rows, std::size_t leaf) {
 // Rows that are lists, as one ragged value of rank 1.
 StatusOr<Element::Leaves> stack_lists(const Block& rows, std::size_t leaf) {
   const std::vector<Tensor>& lists = rows.column(leaf).rows();
-  PS_ASSIGN_OR_RETURN(
-      Tensor splits,
-      Tensor::allocate<std::int64_t>(
-          Shape{static_cast<std::int64_t>(lists.size()) + 1}));
+  PS_ASSIGN_OR_RETURN(Tensor splits,
+                      Tensor::allocate<std::int64_t>(
+                          Shape{static_cast<std::int64_t>(lists.size()) + 1}));
   auto s = splits.mutable_as<std::int64_t>();
   s[0] = 0;
   for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -139,9 +138,9 @@ StatusOr<Element::Leaves> stack_as_ragged(const Block& rows,
       if (converted.ok()) value = *std::move(converted);
     }
     if (!status.ok()) {
-      return annotate(status, absl::StrCat("element ",
-                                           rows.origins().at(r).to_string(),
-                                           ": "));
+      return annotate(
+          status,
+          absl::StrCat("element ", rows.origins().at(r).to_string(), ": "));
     }
     const Shape own = value[0].shape().without_first();
     if (r == 0) inner = own;
@@ -172,9 +171,8 @@ class Batch final : public GroupingOp {
                   !block.columns().empty() && !block.structure()->has_ragged();
     for (const Column& column : block.columns()) packed &= column.packed();
     if (!packed) {
-      return combine_groups(
-          block, size_, context,
-          [](const Block& rows) { return stack_rows(rows); });
+      return combine_groups(block, size_, context,
+                            [](const Block& rows) { return stack_rows(rows); });
     }
     const std::int64_t groups = block.size() / size_;
     Block::Columns columns;
@@ -198,8 +196,7 @@ std::shared_ptr<const Sequencer> make_regroup(std::int64_t size,
 
 Cardinality grouped(Cardinality n, std::int64_t size, bool drop_remainder) {
   if (!n.finite()) return n;
-  return n.value() / size +
-         (!drop_remainder && n.value() % size != 0 ? 1 : 0);
+  return n.value() / size + (!drop_remainder && n.value() % size != 0 ? 1 : 0);
 }
 
 StatusOr<Element> stack_rows(const Block& group,
@@ -227,8 +224,7 @@ StatusOr<Element> stack_rows(const Block& group,
       for (Tensor& t : stacked) leaves.push_back(std::move(t));
     }
   }
-  return Element(with_ragged_ranks(rows.structure(), ranks),
-                 std::move(leaves));
+  return Element(with_ragged_ranks(rows.structure(), ranks), std::move(leaves));
 }
 
 StatusOr<Block> uniform_rows(const Block& rows) {
@@ -332,8 +328,7 @@ Status read_groups(const IndexRun& run, std::int64_t size, IndexInputs& in,
 StatusOr<std::shared_ptr<const Operator>> make_batch(std::int64_t batch_size,
                                                      bool drop_remainder) {
   if (batch_size < 1) {
-    return invalid_argument("batch: batch_size must be >= 1, got ",
-                            batch_size);
+    return invalid_argument("batch: batch_size must be >= 1, got ", batch_size);
   }
   return std::make_shared<Batch>(batch_size, drop_remainder);
 }

@@ -26,8 +26,8 @@ Status combine_groups(
     const std::function<StatusOr<Element>(const Block& rows)>& combine);
 
 /// One element of rows without errors: leaves stacked, ragged values with one
-/// more level. A dense component i with ragged_ranks[i] = k > 0 becomes a ragged
-/// value of rank k.
+/// more level. A dense component i with ragged_ranks[i] = k > 0 becomes a
+/// ragged value of rank k.
 StatusOr<Element> stack_rows(const Block& group,
                              std::span<const int> ragged_ranks = {});
 

@@ -31,7 +31,10 @@ PENSTOCK_EXAMPLES(
              }},
         {.name = "larger than the input",
          .make = [] { return Dataset::range(2).batch(1000); },
-         .model = [] { return std::vector<Element>{row({0, 1})}; }},
+         .model =
+             [] {
+               return std::vector<Element>{row({0, 1})};
+             }},
         {.name = "of nothing",
          .make = [] { return Dataset::range(0).batch(4); },
          .model = [] { return std::vector<Element>{}; }},
@@ -48,8 +51,8 @@ PENSTOCK_EXAMPLES(
                std::vector<Element> out;
                for (std::int64_t i = 0; i < 40; i += 12) {
                  std::vector<std::int64_t> values;
-                 for (std::int64_t x = i; x < std::min<std::int64_t>(40, i + 12);
-                      ++x) {
+                 for (std::int64_t x = i;
+                      x < std::min<std::int64_t>(40, i + 12); ++x) {
                    values.push_back(x);
                  }
                  const auto n = static_cast<std::int64_t>(values.size());
@@ -144,7 +147,9 @@ PENSTOCK_EXAMPLES(
                    });
              },
          .model =
-             [] { return scalars({6, 22, 38, 54, 70, 86, 102, 57}); }},
+             [] {
+               return scalars({6, 22, 38, 54, 70, 86, 102, 57});
+             }},
         {.name = "without end",
          .make = [] { return Dataset::range(5).repeat().batch(4); },
          .limit = 40},

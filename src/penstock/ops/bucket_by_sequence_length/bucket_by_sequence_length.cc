@@ -60,8 +60,7 @@ class BucketOf final : public Function {
     }
     Block::Columns columns;
     columns.emplace_back(std::move(buckets));
-    out = Block(Structure::leaf(), std::move(columns), in.size(),
-                in.origins());
+    out = Block(Structure::leaf(), std::move(columns), in.size(), in.origins());
     out.errors() = std::move(errors);
     return absl::OkStatus();
   }

@@ -17,15 +17,16 @@ PENSTOCK_EXAMPLES(
     {
         {"short and long ones",
          [] {
-           return growing_sequence(6).bucket_by_sequence_length(length, {3}, {2, 2});
+           return growing_sequence(6).bucket_by_sequence_length(length, {3},
+                                                                {2, 2});
          },
          [] {
            return std::vector<Element>{
                Element(Tensor::from<std::int64_t>({0, 1}).reshaped({2, 1})),
                Element(Tensor::from<std::int64_t>({3, 3, 3, 0, 4, 4, 4, 4})
                            .reshaped({2, 4})),
-               Element(Tensor::from<std::int64_t>({2, 2, 0, 0})
-                           .reshaped({2, 2}))};
+               Element(
+                   Tensor::from<std::int64_t>({2, 2, 0, 0}).reshaped({2, 2}))};
          }},
         {"padded to the boundary, behind a filter",
          [] {

@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::build_error;
 using testing::growing;
+using ::testing::HasSubstr;
 
 // Element x is x times x.
 std::int64_t length(std::span<const std::int64_t> x) {
@@ -27,17 +27,15 @@ TEST(BucketBySequenceLength, BatchesElementsOfSimilarLength) {
   const auto ds =
       growing(9).bucket_by_sequence_length(length, {3, 6}, {2, 3, 4});
   // 0 1 | 3 4 5 | left over: 2 | 6 7 8
-  EXPECT_EQ(shapes(ds),
-            (std::vector<Shape>{{2, 1}, {3, 5}, {1, 2}, {3, 8}}));
-  EXPECT_EQ(ds.element_spec(),
-            Spec::tensor(DType::kInt64, PartialShape{kUnknownDim,
-                                                     kUnknownDim}));
+  EXPECT_EQ(shapes(ds), (std::vector<Shape>{{2, 1}, {3, 5}, {1, 2}, {3, 8}}));
+  EXPECT_EQ(
+      ds.element_spec(),
+      Spec::tensor(DType::kInt64, PartialShape{kUnknownDim, kUnknownDim}));
   EXPECT_TRUE(ds.cardinality().is_unknown());
 }
 
 TEST(BucketBySequenceLength, ALengthOnABoundaryBelongsToTheNextBucket) {
-  const auto ds =
-      growing(4).bucket_by_sequence_length(length, {2}, {10, 10});
+  const auto ds = growing(4).bucket_by_sequence_length(length, {2}, {10, 10});
   EXPECT_EQ(shapes(ds), (std::vector<Shape>{{2, 1}, {2, 3}}));
 }
 
@@ -79,18 +77,21 @@ TEST(BucketBySequenceLength, DropsRemaindersAndNeedsNoPadding) {
 
 TEST(BucketBySequenceLength, RefusesBadArguments) {
   const auto ds = growing(3);
-  EXPECT_THAT(build_error([&] { ds.bucket_by_sequence_length(length, {}, {1}); }),
-              HasSubstr("bucket_by_sequence_length: boundaries must not be "
-                        "empty"));
   EXPECT_THAT(
-      build_error([&] { ds.bucket_by_sequence_length(length, {3, 2}, {1, 1, 1}); }),
-      HasSubstr("boundaries must be >= 1 and rising, got 2 at 1"));
+      build_error([&] { ds.bucket_by_sequence_length(length, {}, {1}); }),
+      HasSubstr("bucket_by_sequence_length: boundaries must not be "
+                "empty"));
+  EXPECT_THAT(build_error([&] {
+                ds.bucket_by_sequence_length(length, {3, 2}, {1, 1, 1});
+              }),
+              HasSubstr("boundaries must be >= 1 and rising, got 2 at 1"));
   EXPECT_THAT(
       build_error([&] { ds.bucket_by_sequence_length(length, {3}, {1}); }),
       HasSubstr("one value more than boundaries (2), got 1"));
-  EXPECT_THAT(
-      build_error([&] { ds.bucket_by_sequence_length(length, {3}, {1, 0}); }),
-      HasSubstr("batch_sizes must be >= 1, got 0"));
+  EXPECT_THAT(build_error([&] {
+                ds.bucket_by_sequence_length(length, {3}, {1, 0});
+              }),
+              HasSubstr("batch_sizes must be >= 1, got 0"));
   EXPECT_THAT(build_error([&] {
                 ds.bucket_by_sequence_length(
                     length, {3}, {1, 1},

@@ -81,8 +81,7 @@ class MemoryStore final : public CacheStore,
              std::span<const Block> blocks);
   IndexRun claim(const IndexRun& run);
   void unclaim(const IndexRun& mine);
-  void wait_for_others(std::unique_lock<std::mutex>& lock,
-                       const IndexRun& run);
+  void wait_for_others(std::unique_lock<std::mutex>& lock, const IndexRun& run);
   bool has_all(const IndexRun& run) const;
   Status copy_kept(std::unique_lock<std::mutex>& lock, const IndexRun& run,
                    std::vector<Block>& out) const;

@@ -11,9 +11,14 @@ PENSTOCK_EXAMPLES(
         {.name = "in memory",
          .make =
              [] {
-               return Dataset::range(6).map([](I64 x) { return x * x; }).cache();
+               return Dataset::range(6)
+                   .map([](I64 x) { return x * x; })
+                   .cache();
              },
-         .model = [] { return scalars({0, 1, 4, 9, 16, 25}); },
+         .model =
+             [] {
+               return scalars({0, 1, 4, 9, 16, 25});
+             },
          .errors_once = false},
         {.name = "behind a filter, repeated",
          .make =
@@ -23,7 +28,10 @@ PENSTOCK_EXAMPLES(
                    .cache()
                    .repeat(3);
              },
-         .model = [] { return scalars({1, 4, 7, 1, 4, 7, 1, 4, 7}); },
+         .model =
+             [] {
+               return scalars({1, 4, 7, 1, 4, 7, 1, 4, 7});
+             },
          .errors_once = false},
         {.name = "under a global shuffle",
          .make =

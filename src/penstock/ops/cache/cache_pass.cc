@@ -15,7 +15,7 @@ struct Pass final : SequencerState {
   std::int64_t position = 0;  // of the next element to go out
   int restored = -1;          // place of the input in a saved state
   int open = -1;
-  std::int64_t skip = 0;      // elements that went out before the state
+  std::int64_t skip = 0;  // elements that went out before the state
   std::shared_ptr<const CacheReplay> replay;
   std::unique_ptr<CacheFill> fill;
 };
@@ -85,8 +85,7 @@ class CachePass final : public Sequencer {
     state.position += rows.size();
     out.emit(std::move(rows));
     // All that there is: complete without a look at the end.
-    if (state.fill &&
-        state.input->cardinality == Cardinality(state.position)) {
+    if (state.fill && state.input->cardinality == Cardinality(state.position)) {
       PS_RETURN_IF_ERROR(state.fill->complete());
       state.fill.reset();
     }
@@ -123,9 +122,8 @@ class CachePass final : public Sequencer {
     state.replay = std::move(opening.replay);
     state.fill = std::move(opening.fill);
     if (state.replay) return Step::more();
-    PS_ASSIGN_OR_RETURN(state.open,
-                        in.open_in(state.key.epoch, state.input,
-                                   state.key.path, state.restored));
+    PS_ASSIGN_OR_RETURN(state.open, in.open_in(state.key.epoch, state.input,
+                                               state.key.path, state.restored));
     if (state.restored < 0) state.skip = state.position;
     return Step::need(state.open);
   }

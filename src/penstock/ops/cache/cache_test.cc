@@ -1,7 +1,7 @@
-#include <atomic>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
 
 #include "penstock/penstock.h"
 #include "tests/support/show.h"
@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::counted;
+using ::testing::HasSubstr;
 using testing::values;
 using I64 = std::int64_t;
 
@@ -37,9 +37,8 @@ TEST(Cache, RepetitionsReplay) {
 
 TEST(Cache, BehindAFilterRepetitionsReplay) {
   std::atomic<int> calls{0};
-  const Dataset ds = counted(calls, 9)
-                         .filter([](I64 x) { return x % 20 == 0; })
-                         .cache();
+  const Dataset ds =
+      counted(calls, 9).filter([](I64 x) { return x % 20 == 0; }).cache();
   EXPECT_EQ(values(ds.repeat(2)),
             (std::vector<I64>{0, 20, 40, 60, 80, 0, 20, 40, 60, 80}));
   EXPECT_EQ(calls, 9);
@@ -76,7 +75,8 @@ TEST(Cache, OthersComputeForThemselvesWhileOneFills) {
   Iterator filling = ds.iterator();
   filling.next();
   Iterator other = ds.iterator();
-  for (I64 i = 0; i < 5; ++i) EXPECT_EQ((*other.next())[0].value<I64>(), i * 10);
+  for (I64 i = 0; i < 5; ++i)
+    EXPECT_EQ((*other.next())[0].value<I64>(), i * 10);
   EXPECT_FALSE(other.next().has_value());
   for (I64 i = 1; i < 5; ++i) {
     EXPECT_EQ((*filling.next())[0].value<I64>(), i * 10);
@@ -89,10 +89,13 @@ TEST(Cache, OthersComputeForThemselvesWhileOneFills) {
 TEST(Cache, APassWithAnErrorIsNotKept) {
   std::atomic<int> calls{0};
   const Dataset ds = Dataset::range(4)
-                         .map([&calls](I64 x) -> StatusOr<I64> {
-                           if (++calls == 3) return absl::InternalError("once");
-                           return x;
-                         }, {.num_parallel_calls = 1})
+                         .map(
+                             [&calls](I64 x) -> StatusOr<I64> {
+                               if (++calls == 3)
+                                 return absl::InternalError("once");
+                               return x;
+                             },
+                             {.num_parallel_calls = 1})
                          .cache();
   Iterator it = ds.iterator();
   int errors = 0;
@@ -107,8 +110,7 @@ TEST(Cache, APassWithAnErrorIsNotKept) {
 
 TEST(Cache, GlobalShuffleBehindItComputesEachElementOnce) {
   std::atomic<int> calls{0};
-  const Dataset ds =
-      counted(calls, 50).cache().shuffle(kGlobal, 3).repeat(3);
+  const Dataset ds = counted(calls, 50).cache().shuffle(kGlobal, 3).repeat(3);
   auto all = values(ds);
   EXPECT_EQ(all.size(), 150u);
   EXPECT_EQ(calls, 50);

@@ -30,8 +30,8 @@ const Structure* position_structure() {
 }
 
 // Elements [begin, begin + count) of `file`.
-Status read_range(const BlockFile& file, std::int64_t begin,
-                  std::int64_t count, std::vector<Block>& out) {
+Status read_range(const BlockFile& file, std::int64_t begin, std::int64_t count,
+                  std::vector<Block>& out) {
   while (count > 0) {
     const std::size_t i = file.find(begin);
     PS_ASSIGN_OR_RETURN(const BlockRef block, file.block(i));
@@ -117,8 +117,8 @@ class FileStore final : public CacheStore {
         return lock.status();
       }
       if (snapshot_) return opening;
-      return absl::AlreadyExistsError(absl::StrCat(
-          "'", path_, "' is being written by another iterator"));
+      return absl::AlreadyExistsError(
+          absl::StrCat("'", path_, "' is being written by another iterator"));
     }
     // Somebody may have completed it between the look and the lock.
     PS_RETURN_IF_ERROR(find(spec));
@@ -165,10 +165,10 @@ class FileStore final : public CacheStore {
     auto saved = decode_spec(metadata);
     if (!saved.ok() || !metadata.ok()) return absl::OkStatus();
     if (auto both = Spec::unify(*saved, spec); !both.ok()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "'", path_, "' holds elements of ", saved->to_string(),
-          ", but the input gives ", spec.to_string(),
-          "; remove the file or choose another path"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("'", path_, "' holds elements of ", saved->to_string(),
+                       ", but the input gives ", spec.to_string(),
+                       "; remove the file or choose another path"));
     }
     std::lock_guard lock(mutex_);
     if (!file_) {
@@ -200,7 +200,8 @@ class FileStore final : public CacheStore {
 // Reads what a replaying pass emitted positions of, and numbers elements.
 class LoadCached final : public Transform {
  public:
-  explicit LoadCached(std::shared_ptr<FileStore> store) : store_(std::move(store)) {}
+  explicit LoadCached(std::shared_ptr<FileStore> store)
+      : store_(std::move(store)) {}
   TransformTraits traits() const override {
     TransformTraits traits;
     traits.one_to_one = true;
@@ -208,8 +209,7 @@ class LoadCached final : public Transform {
   }
   Status apply(Block& block, CallContext& context) const override {
     if (block.structure() == position_structure() && !block.empty()) {
-      const std::int64_t begin =
-          block.column(0).row(0).value<std::int64_t>();
+      const std::int64_t begin = block.column(0).row(0).value<std::int64_t>();
       std::vector<Block> blocks;
       PS_RETURN_IF_ERROR(
           read_range(*store_->reader(), begin, block.size(), blocks));
@@ -267,8 +267,7 @@ class FileCache final : public Operator, public IndexedOp {
         }
       }
     } else {
-      const CacheKey key =
-          store_->key_or(cache_key(context.epoch, run.path));
+      const CacheKey key = store_->key_or(cache_key(context.epoch, run.path));
       IndexRun below = run;
       below.path = key.path;
       PS_RETURN_IF_ERROR(in.read_in(key.epoch, 0, below, blocks));
@@ -304,8 +303,7 @@ StatusOr<std::shared_ptr<const Operator>> make_snapshot(std::string path,
   if (path.empty()) {
     return invalid_argument("snapshot: path must not be empty, got ''");
   }
-  auto store =
-      std::make_shared<FileStore>(fs, path + "/elements.blocks", true);
+  auto store = std::make_shared<FileStore>(fs, path + "/elements.blocks", true);
   return std::make_shared<FileCache>(std::move(store), true, std::move(path));
 }
 

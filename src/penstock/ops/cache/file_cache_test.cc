@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -5,20 +7,17 @@
 #include <filesystem>
 #include <fstream>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "penstock/io/file.h"
 #include "penstock/penstock.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/show.h"
+#include "tests/support/temp_dir.h"
 
 namespace penstock {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::fresh_path;
 using testing::counted;
+using testing::fresh_path;
+using ::testing::HasSubstr;
 using testing::values;
 using I64 = std::int64_t;
 
@@ -113,8 +112,8 @@ TEST(FileCache, ADroppedOrFailedPassLeavesNoFile) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(it.try_next().ok(), i != 2);
   EXPECT_FALSE(it.next().has_value());
   it.close();
-  EXPECT_TRUE(std::filesystem::is_empty(
-      std::filesystem::path(path).parent_path()));
+  EXPECT_TRUE(
+      std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
 }
 
 TEST(FileCache, ADamagedFileIsWrittenAnew) {
@@ -232,26 +231,24 @@ TEST(SaveLoad, LoadNeedsNoSpecAndKnowsTheCardinality) {
 TEST(SaveLoad, ReadsShardsInTurns) {
   const std::string path = fresh_path();
   Dataset::range(6).save(path, {.shard_func = [](const Element& e) -> I64 {
-                                  return e[0].value<I64>() < 4 ? 0 : 1;
-                                }});
+                           return e[0].value<I64>() < 4 ? 0 : 1;
+                         }});
   EXPECT_EQ(values(Dataset::load(path)), (std::vector<I64>{0, 4, 1, 5, 2, 3}));
 }
 
 TEST(SaveLoad, AnErrorLeavesWhatWasThere) {
   const std::string path = fresh_path();
   Dataset::range(3).save(path);
-  const Dataset failing =
-      Dataset::range(3).map([](I64 x) -> StatusOr<I64> {
-        if (x == 2) return absl::InternalError("two");
-        return x;
-      });
+  const Dataset failing = Dataset::range(3).map([](I64 x) -> StatusOr<I64> {
+    if (x == 2) return absl::InternalError("two");
+    return x;
+  });
   EXPECT_THROW(failing.save(path), Error);
   EXPECT_THROW(Dataset::range(3).save(path, {.num_shards = 0}), Error);
-  EXPECT_THROW(Dataset::range(3).save(
-                   path, {.shard_func = [](const Element&) -> I64 {
-                     return -1;
-                   }}),
-               Error);
+  EXPECT_THROW(
+      Dataset::range(3).save(
+          path, {.shard_func = [](const Element&) -> I64 { return -1; }}),
+      Error);
   EXPECT_EQ(values(Dataset::load(path)), (std::vector<I64>{0, 1, 2}));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path), {}), 2);
 }

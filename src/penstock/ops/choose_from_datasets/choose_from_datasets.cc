@@ -29,11 +29,10 @@ class Choose final : public SequencerOp {
   StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
     const Spec& choice = inputs[0];
     const bool fits =
-        !choice.known() ||
-        (choice.structure() == Structure::leaf() &&
-         (choice.leaves()[0].dtype == DType::kInvalid ||
-          choice.leaves()[0].dtype == DType::kInt64) &&
-         choice.leaves()[0].shape.accepts(Shape{}));
+        !choice.known() || (choice.structure() == Structure::leaf() &&
+                            (choice.leaves()[0].dtype == DType::kInvalid ||
+                             choice.leaves()[0].dtype == DType::kInt64) &&
+                            choice.leaves()[0].shape.accepts(Shape{}));
     if (!fits) {
       return invalid_argument("choice must give int64 scalars, it gives ",
                               choice.to_string());

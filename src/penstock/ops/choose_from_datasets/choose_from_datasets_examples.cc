@@ -30,13 +30,14 @@ PENSTOCK_EXAMPLES(
                Dataset::range(8).map([](std::int64_t x) { return x % 2; }),
                {.stop_on_empty_dataset = false});
          },
-         [] { return scalars({0, 100, 1, 101, 102, 103}); }},
+         [] {
+           return scalars({0, 100, 1, 101, 102, 103});
+         }},
         {"choices behind a filter, one of them out of range",
          [] {
            return Dataset::choose_from_datasets(
-               three(), Dataset::range(5).filter([](std::int64_t x) {
-                 return x != 1;
-               }));
+               three(),
+               Dataset::range(5).filter([](std::int64_t x) { return x != 1; }));
          }},
     });
 

@@ -9,10 +9,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_error;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_error;
 using testing::outcomes;
 
 Dataset choices(std::vector<std::int64_t> list) {
@@ -43,20 +43,19 @@ TEST(ChooseFromDatasets, PassesOverEmptyOnesIfAsked) {
 }
 
 TEST(ChooseFromDatasets, EndlessChoicesEndWithTheLastDataset) {
-  EXPECT_THAT(outcomes(Dataset::choose_from_datasets(
-                  {Dataset::range(1), Dataset::range(2)},
-                  Dataset::range(2).repeat(),
-                  {.stop_on_empty_dataset = false})),
-              ElementsAre("0", "0", "1"));
+  EXPECT_THAT(
+      outcomes(Dataset::choose_from_datasets(
+          {Dataset::range(1), Dataset::range(2)}, Dataset::range(2).repeat(),
+          {.stop_on_empty_dataset = false})),
+      ElementsAre("0", "0", "1"));
 }
 
 TEST(ChooseFromDatasets, AChoiceThatNamesNoDatasetIsAnErrorInPlace) {
-  EXPECT_THAT(
-      outcomes(Dataset::choose_from_datasets(
-          {Dataset::range(5), Dataset::range(100, 105)},
-          choices({1, 2, 0, -1, 1}))),
-      ElementsAre("100", HasSubstr("a choice must be in [0, 2), got 2"), "0",
-                  HasSubstr("got -1"), "101"));
+  EXPECT_THAT(outcomes(Dataset::choose_from_datasets(
+                  {Dataset::range(5), Dataset::range(100, 105)},
+                  choices({1, 2, 0, -1, 1}))),
+              ElementsAre("100", HasSubstr("a choice must be in [0, 2), got 2"),
+                          "0", HasSubstr("got -1"), "101"));
 }
 
 TEST(ChooseFromDatasets, AFailedChoiceIsAnErrorInPlace) {
@@ -64,16 +63,15 @@ TEST(ChooseFromDatasets, AFailedChoiceIsAnErrorInPlace) {
     if (x == 1) throw std::runtime_error("bad");
     return x % 2;
   });
-  EXPECT_THAT(outcomes(Dataset::choose_from_datasets({Dataset::range(5)},
-                                                     choice)),
-              ElementsAre("0", HasSubstr("bad"), "1"));
+  EXPECT_THAT(
+      outcomes(Dataset::choose_from_datasets({Dataset::range(5)}, choice)),
+      ElementsAre("0", HasSubstr("bad"), "1"));
 }
 
 TEST(ChooseFromDatasets, RefusesBadArguments) {
-  EXPECT_EQ(build_error([] {
-              Dataset::choose_from_datasets({}, Dataset::range(3));
-            }),
-            "choose_from_datasets: datasets must not be empty, got 0");
+  EXPECT_EQ(
+      build_error([] { Dataset::choose_from_datasets({}, Dataset::range(3)); }),
+      "choose_from_datasets: datasets must not be empty, got 0");
   EXPECT_THAT(build_error([] {
                 Dataset::choose_from_datasets(
                     {Dataset::range(3)},

@@ -34,9 +34,9 @@ class Concatenate final : public SequencerOp, public IndexedOp {
   StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
     auto spec = Spec::unify(in[0], in[1]);
     if (spec.ok()) return spec;
-    return invalid_argument("the elements of the inputs do not fit: ",
-                            in[0].to_string(), " and ", in[1].to_string(),
-                            " (", spec.status().message(), ")");
+    return invalid_argument(
+        "the elements of the inputs do not fit: ", in[0].to_string(), " and ",
+        in[1].to_string(), " (", spec.status().message(), ")");
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     if (in[0].is_infinite() || in[1].is_infinite()) {
@@ -71,8 +71,7 @@ class Concatenate final : public SequencerOp, public IndexedOp {
     if (state.current >= kInputs) return Step::end();
     if (state.open < 0) {
       const int restored = std::exchange(state.restored, -1);
-      PS_ASSIGN_OR_RETURN(state.open,
-                          open(state, in, state.current, restored));
+      PS_ASSIGN_OR_RETURN(state.open, open(state, in, state.current, restored));
       return Step::need(state.open, out.room());
     }
     const bool ended = in.ended(state.open);

@@ -8,8 +8,13 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "by index",
          .make =
-             [] { return Dataset::range(3).concatenate(Dataset::range(8, 10)); },
-         .model = [] { return scalars({0, 1, 2, 8, 9}); }},
+             [] {
+               return Dataset::range(3).concatenate(Dataset::range(8, 10));
+             },
+         .model =
+             [] {
+               return scalars({0, 1, 2, 8, 9});
+             }},
         {.name = "in front of a global shuffle",
          .make =
              [] {
@@ -24,7 +29,10 @@ PENSTOCK_EXAMPLES(
                    [](std::int64_t x) { return x % 2 == 1; });
                return odd.concatenate(Dataset::range(2)).concatenate(odd);
              },
-         .model = [] { return scalars({1, 3, 5, 7, 0, 1, 1, 3, 5, 7}); }},
+         .model =
+             [] {
+               return scalars({1, 3, 5, 7, 0, 1, 1, 3, 5, 7});
+             }},
         {.name = "with an error, repeated",
          .make =
              [] {
@@ -37,11 +45,17 @@ PENSTOCK_EXAMPLES(
                    .repeat(2)
                    .ignore_errors();
              },
-         .model = [] { return scalars({0, 1, 2, 0, 2, 0, 1, 2, 0, 2}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 0, 2, 0, 1, 2, 0, 2});
+             }},
         {.name = "nothing and something",
          .make =
              [] { return Dataset::range(0).concatenate(Dataset::range(2)); },
-         .model = [] { return scalars({0, 1}); }},
+         .model =
+             [] {
+               return scalars({0, 1});
+             }},
     });
 
 }  // namespace

@@ -7,10 +7,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
 
 TEST(Concatenate, GivesOneAfterTheOther) {
@@ -24,10 +24,8 @@ TEST(Concatenate, GivesOneAfterTheOther) {
 
 TEST(Concatenate, EmptyInputs) {
   const Dataset none = Dataset::range(0);
-  EXPECT_THAT(show(none.concatenate(Dataset::range(2))),
-              ElementsAre("0", "1"));
-  EXPECT_THAT(show(Dataset::range(2).concatenate(none)),
-              ElementsAre("0", "1"));
+  EXPECT_THAT(show(none.concatenate(Dataset::range(2))), ElementsAre("0", "1"));
+  EXPECT_THAT(show(Dataset::range(2).concatenate(none)), ElementsAre("0", "1"));
   EXPECT_THAT(show(none.concatenate(none)), IsEmpty());
 }
 

@@ -15,15 +15,16 @@ namespace {
 constexpr std::size_t kInferenceBytes = 64 * 1024;
 
 std::string csv_identity(const CsvOptions& options) {
-  std::string text = absl::StrCat(
-      options.header, options.format.quotes, std::string(1, options.format.delimiter),
-      options.format.na_value, ",", options.max_record_bytes, ",",
-      to_absl(compression_name(options.compression)), "\n");
+  std::string text =
+      absl::StrCat(options.header, options.format.quotes,
+                   std::string(1, options.format.delimiter),
+                   options.format.na_value, ",", options.max_record_bytes, ",",
+                   to_absl(compression_name(options.compression)), "\n");
   for (const CsvColumn& c : options.columns) {
-    absl::StrAppend(&text, c.name, ":", to_absl(dtype_name(c.dtype)), ":",
-                    c.default_value.defined() ? c.default_value.to_string()
-                                              : "",
-                    ":", c.index, "\n");
+    absl::StrAppend(
+        &text, c.name, ":", to_absl(dtype_name(c.dtype)), ":",
+        c.default_value.defined() ? c.default_value.to_string() : "", ":",
+        c.index, "\n");
   }
   for (const std::string& name : options.select_columns) {
     absl::StrAppend(&text, name, "\n");
@@ -43,8 +44,8 @@ StatusOr<std::vector<CsvColumn>> selected(const CsvOptions& options) {
         std::find_if(all.begin(), all.end(),
                      [&](const CsvColumn& c) { return c.name == name; });
     if (found == all.end()) {
-      return invalid_argument(
-          "csv: select_columns must name columns, got '", name, "'");
+      return invalid_argument("csv: select_columns must name columns, got '",
+                              name, "'");
     }
     out.push_back(*found);
   }
@@ -81,8 +82,8 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
   format->identity = csv_identity(options);
   RecordParts parts;
   parts.spec = parser->spec();
-  parts.arguments = absl::StrCat("(files, ", parser->columns().size(),
-                                 " columns)");
+  parts.arguments =
+      absl::StrCat("(files, ", parser->columns().size(), " columns)");
   parts.transform = make_parse_records(
       parts.spec.structure(),
       [parser](std::span<const std::string_view> records,
@@ -118,8 +119,10 @@ StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
   SplitOutput cut;
   CsvSplitter(options.format, false).split(in, cut);
   if (cut.rows.empty()) {
-    return invalid_argument("csv: columns must be given where the first file "
-                            "has no record to tell them by, got '", path, "'");
+    return invalid_argument(
+        "csv: columns must be given where the first file "
+        "has no record to tell them by, got '",
+        path, "'");
   }
   std::vector<std::vector<std::string>> values;
   std::vector<std::string> names;

@@ -27,7 +27,8 @@ PENSTOCK_EXAMPLES(
     csv,
     {
         {.name = "typed columns",
-         .make = [] { return Dataset::csv(csv_file(), {.columns = columns()}); },
+         .make =
+             [] { return Dataset::csv(csv_file(), {.columns = columns()}); },
          .model =
              [] {
                return std::vector<Element>{csv_row(1, "ann", 0.5f),
@@ -40,7 +41,10 @@ PENSTOCK_EXAMPLES(
                return Dataset::csv(csv_file(), {.select_columns = {"id"}})
                    .map([](const Element& e) { return e["id"]; });
              },
-         .model = [] { return scalars({1, 2, 3}); }},
+         .model =
+             [] {
+               return scalars({1, 2, 3});
+             }},
         {.name = "a damaged record",
          .make =
              [] {
@@ -57,7 +61,8 @@ PENSTOCK_EXAMPLES(
         {.name = "in batches behind a filter",
          .make =
              [] {
-               return Dataset::csv({csv_file(), csv_file()}, {.columns = columns()})
+               return Dataset::csv({csv_file(), csv_file()},
+                                   {.columns = columns()})
                    .filter([](const Element& e) {
                      return e["id"].value<std::int64_t>() != 2;
                    })

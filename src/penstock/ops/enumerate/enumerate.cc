@@ -18,7 +18,8 @@ class Enumerate final : public Operator, public Transform, public IndexedOp {
   std::string_view op() const override { return "enumerate"; }
   Memory memory() const override { return Memory::kInputs; }
   std::string describe() const override {
-    return start_ == 0 ? "enumerate()" : absl::StrCat("enumerate(", start_, ")");
+    return start_ == 0 ? "enumerate()"
+                       : absl::StrCat("enumerate(", start_, ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
     return Spec::tuple({Spec::scalar<std::int64_t>(), in[0]});

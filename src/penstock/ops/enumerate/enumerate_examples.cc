@@ -17,10 +17,16 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "by index",
          .make = [] { return Dataset::range(7, 12).enumerate(); },
-         .model = [] { return pairs(0, {7, 8, 9, 10, 11}); }},
+         .model =
+             [] {
+               return pairs(0, {7, 8, 9, 10, 11});
+             }},
         {.name = "from a start, in front of a skip",
          .make = [] { return Dataset::range(9).enumerate(100).skip(6); },
-         .model = [] { return pairs(106, {6, 7, 8}); }},
+         .model =
+             [] {
+               return pairs(106, {6, 7, 8});
+             }},
         {.name = "behind a filter",
          .make =
              [] {
@@ -28,7 +34,10 @@ PENSTOCK_EXAMPLES(
                    .filter([](std::int64_t x) { return x % 7 == 3; })
                    .enumerate(-1);
              },
-         .model = [] { return pairs(-1, {3, 10, 17, 24}); }},
+         .model =
+             [] {
+               return pairs(-1, {3, 10, 17, 24});
+             }},
         {.name = "behind a batch",
          .make = [] { return Dataset::range(23).batch(4).enumerate(); }},
         {.name = "an error keeps its number",

@@ -18,17 +18,16 @@ TEST(Enumerate, NumbersElementsFromStart) {
 }
 
 TEST(Enumerate, NumbersWhatAFilterLeaves) {
-  const Dataset ds = Dataset::range(10).filter([](std::int64_t x) {
-    return x % 4 == 1;
-  });
+  const Dataset ds =
+      Dataset::range(10).filter([](std::int64_t x) { return x % 4 == 1; });
   EXPECT_THAT(show(ds.enumerate(100)),
               ElementsAre("(100, 1)", "(101, 5)", "(102, 9)"));
 }
 
 TEST(Enumerate, AnErrorUsesUpANumber) {
   EXPECT_THAT(show(testing::with_error(4, 1).enumerate()),
-              ElementsAre("(0, 0)", "<map#1: element 1: bad element>",
-                          "(2, 2)", "(3, 3)"));
+              ElementsAre("(0, 0)", "<map#1: element 1: bad element>", "(2, 2)",
+                          "(3, 3)"));
   EXPECT_THAT(show(testing::with_error(1, 0).enumerate()),
               ElementsAre("<map#1: element 0: bad element>"));
 }

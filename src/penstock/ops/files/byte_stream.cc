@@ -28,8 +28,8 @@ StatusOr<std::unique_ptr<ByteStream>> ByteStream::open(
     stream->file_offset_ = 0;
     const std::string_view bytes(first, n);
     compression = sniff_compression(
-        bytes, zlib != nullptr ? zlib(bytes)
-                               : looks_like_zlib(bytes, n < kSniffed));
+        bytes,
+        zlib != nullptr ? zlib(bytes) : looks_like_zlib(bytes, n < kSniffed));
   }
   if (compression != Compression::kNone) {
     stream->decompressor_ = Decompressor::make(compression);
@@ -53,9 +53,8 @@ StatusOr<std::size_t> ByteStream::read_file(char* out, std::size_t size) {
   while (done < size) {
     PS_ASSIGN_OR_RETURN(
         const std::size_t n,
-        file_->read_at(file_offset_,
-                       {reinterpret_cast<std::byte*>(out) + done,
-                        size - done}));
+        file_->read_at(file_offset_, {reinterpret_cast<std::byte*>(out) + done,
+                                      size - done}));
     if (n == 0) break;
     done += n;
     file_offset_ += static_cast<std::int64_t>(n);
@@ -116,9 +115,8 @@ Status ByteStream::skip_to(std::int64_t offset) {
   while (offset_ < offset) {
     const auto want = static_cast<std::size_t>(std::min<std::int64_t>(
         offset - offset_, static_cast<std::int64_t>(kCompressedRead)));
-    PS_ASSIGN_OR_RETURN(
-        const std::size_t n,
-        read(reinterpret_cast<char*>(dropped->data()), want));
+    PS_ASSIGN_OR_RETURN(const std::size_t n,
+                        read(reinterpret_cast<char*>(dropped->data()), want));
     if (n == 0) {
       return absl::OutOfRangeError(
           absl::StrCat("the stream has ", offset_, " bytes"));

@@ -26,9 +26,7 @@ class ByteStream {
   bool compressed() const { return decompressor_ != nullptr; }
   bool remote() const { return file_->remote(); }
   /// Bytes a plain file has left; -1 for a compressed one.
-  std::int64_t left() const {
-    return compressed() ? -1 : size_ - file_offset_;
-  }
+  std::int64_t left() const { return compressed() ? -1 : size_ - file_offset_; }
 
  private:
   ByteStream() = default;

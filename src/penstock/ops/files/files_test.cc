@@ -13,13 +13,13 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using testing::drain;
 using ::testing::ElementsAre;
+using testing::error_of;
+using testing::fresh_path;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-using testing::drain;
-using testing::error_of;
-using testing::fresh_path;
 using testing::TarBuilder;
 
 std::string put(std::string_view bytes) {
@@ -78,9 +78,9 @@ TEST(TextLines, MixedEndsOfLinesAreCutAlike) {
 }
 
 TEST(TextLines, ContinuesFromAStateInTheMiddleOfACompressedFile) {
-  const Dataset ds = Dataset::text_lines(
-      {put(gzip(many_lines(50'000))), put(many_lines(10))},
-      {.compression = "auto"});
+  const Dataset ds =
+      Dataset::text_lines({put(gzip(many_lines(50'000))), put(many_lines(10))},
+                          {.compression = "auto"});
   Iterator it = ds.iterator();
   for (int i = 0; i < 33'333; ++i) it.next();
   Iterator rest = ds.iterator(it.state_dict());
@@ -99,7 +99,8 @@ TEST(TextLines, AutoTellsEveryCompressionAndLeavesTextAlone) {
     ASSERT_TRUE(compressor->add(text, bytes).ok());
     ASSERT_TRUE(compressor->finish(bytes).ok());
     EXPECT_EQ(Dataset::text_lines(put(bytes), {.compression = "auto"})
-                  .to_list().size(),
+                  .to_list()
+                  .size(),
               1000u)
         << compression_name(c);
   }
@@ -112,9 +113,10 @@ TEST(TextLines, AutoTellsEveryCompressionAndLeavesTextAlone) {
 }
 
 TEST(TextLines, LineAboveTheLimitIsAnError) {
-  EXPECT_THAT(drain(Dataset::text_lines(put("ab\n" + std::string(50, 'x') + "\n"),
-                                        {.max_record_bytes = 10})),
-              ElementsAre(HasSubstr("ab"), HasSubstr("max_record_bytes is 10")));
+  EXPECT_THAT(
+      drain(Dataset::text_lines(put("ab\n" + std::string(50, 'x') + "\n"),
+                                {.max_record_bytes = 10})),
+      ElementsAre(HasSubstr("ab"), HasSubstr("max_record_bytes is 10")));
 }
 
 TEST(TextLines, RefusesWrongArguments) {
@@ -122,8 +124,9 @@ TEST(TextLines, RefusesWrongArguments) {
             "text_lines: skip_lines must be >= 0, got -1");
   EXPECT_THAT(error_of([] { Dataset::text_lines("x", {.compression = "7z"}); }),
               HasSubstr("text_lines: compression must be"));
-  EXPECT_THAT(error_of([] { Dataset::text_lines("x", {.num_parallel_reads = 0}); }),
-              HasSubstr("got 0"));
+  EXPECT_THAT(
+      error_of([] { Dataset::text_lines("x", {.num_parallel_reads = 0}); }),
+      HasSubstr("got 0"));
 }
 
 TEST(FixedLengthRecords, RefusesWrongArguments) {
@@ -149,9 +152,9 @@ TEST(FixedLengthRecords, IndexedAndCompressedAreTheSame) {
   EXPECT_EQ(drain(indexed),
             drain(Dataset::fixed_length_records(put(gzip(bytes)), 2, packed)));
   for (const std::string& cut : {"H", "HHF", "HHaabF", "HHaa"}) {
-    EXPECT_EQ(drain(Dataset::fixed_length_records(put(cut), 2, plain)).size(),
-              drain(Dataset::fixed_length_records(put(gzip(cut)), 2, packed))
-                  .size())
+    EXPECT_EQ(
+        drain(Dataset::fixed_length_records(put(cut), 2, plain)).size(),
+        drain(Dataset::fixed_length_records(put(gzip(cut)), 2, packed)).size())
         << cut;
   }
 }
@@ -170,8 +173,8 @@ TEST(Csv, TellsColumnsByTheFirstFile) {
 }
 
 TEST(Csv, ErrorsNameStageAndColumn) {
-  const auto got = drain(Dataset::csv(
-      put("a\n1\nx\n3\n"), {.columns = {{"a", DType::kInt64}}}));
+  const auto got = drain(
+      Dataset::csv(put("a\n1\nx\n3\n"), {.columns = {{"a", DType::kInt64}}}));
   ASSERT_THAT(got, SizeIs(3));
   EXPECT_THAT(got[1], AllOf(StartsWith("!csv#0"),
                             HasSubstr("column 'a' must be int64, got 'x'")));
@@ -213,8 +216,8 @@ TEST(Tar, TheWholeSampleCountsForTheLimit) {
                                    .file("d.x", small)
                                    .file("d.y", small)
                                    .finish());
-  const auto got = drain(
-      Dataset::tar(path, {.fields = {"x"}, .max_record_bytes = 2000}));
+  const auto got =
+      drain(Dataset::tar(path, {.fields = {"x"}, .max_record_bytes = 2000}));
   ASSERT_THAT(got, SizeIs(4));
   EXPECT_THAT(got[0], HasSubstr("sss"));
   EXPECT_THAT(got[1], AllOf(StartsWith("!tar#0"),
@@ -237,9 +240,8 @@ TEST(Csv, RecordAboveTheLimitIsAnErrorInItsPlace) {
       put("a\n1\n" + std::string(50, '2') + "\n3\n"),
       {.columns = {{"a", DType::kInt64}}, .max_record_bytes = 10}));
   ASSERT_THAT(got, SizeIs(3));
-  EXPECT_THAT(got[1],
-              HasSubstr("record 1 at byte 4: has 50 bytes or more, "
-                        "max_record_bytes is 10"));
+  EXPECT_THAT(got[1], HasSubstr("record 1 at byte 4: has 50 bytes or more, "
+                                "max_record_bytes is 10"));
 }
 
 TEST(Tar, ErrorsOfASampleNameFileRecordAndByte) {
@@ -247,7 +249,8 @@ TEST(Tar, ErrorsOfASampleNameFileRecordAndByte) {
       put(TarBuilder().file("a.x", "1").file("b.y", "2").finish());
   const auto got = drain(Dataset::tar(path, {.fields = {"x"}}));
   ASSERT_THAT(got, SizeIs(2));
-  EXPECT_THAT(got[1], HasSubstr("'" + path + "': record 1 at byte 1024: "
+  EXPECT_THAT(got[1], HasSubstr("'" + path +
+                                "': record 1 at byte 1024: "
                                 "sample 'b' has no 'x'"));
 }
 
@@ -271,7 +274,9 @@ TEST(Jsonl, RefusesWrongArguments) {
   const std::string path = put("{}");
   EXPECT_EQ(error_of([&] { Dataset::jsonl(path, {}); }),
             "jsonl: fields must be given, got none");
-  EXPECT_THAT(error_of([&] { Dataset::jsonl(path, {{"a", DType::kInt32}}); }),
+  EXPECT_THAT(error_of([&] {
+                Dataset::jsonl(path, {{"a", DType::kInt32}});
+              }),
               HasSubstr("field 'a' must be int64"));
 }
 
@@ -303,7 +308,9 @@ TEST(Tar, DamageNamesFileSampleAndByte) {
   EXPECT_THAT(got[1], AllOf(HasSubstr(path),
                             HasSubstr("record 1 at byte 1024: damaged")));
   EXPECT_THAT(got[2], HasSubstr("3"));
-  EXPECT_THAT(error_of([&] { Dataset::tar(path, {.fields = {"x", "x"}}); }),
+  EXPECT_THAT(error_of([&] {
+                Dataset::tar(path, {.fields = {"x", "x"}});
+              }),
               HasSubstr("field 'x' is given twice"));
 }
 
@@ -351,8 +358,8 @@ TEST(ParseExample, InheritsTheErrorPolicyOfThePipeline) {
       serialize_example(Element::dict({{"a", Tensor::from<std::int64_t>({7})}}))
           .value();
   const std::vector<std::string_view> bytes{good, "?", good};
-  const Dataset records = Dataset::from_tensor_slices(
-      Tensor::strings(bytes, Shape{3}).value());
+  const Dataset records =
+      Dataset::from_tensor_slices(Tensor::strings(bytes, Shape{3}).value());
   Options options;
   options.on_error = ErrorPolicy::skip();
   const Dataset ds =
@@ -363,28 +370,27 @@ TEST(ParseExample, InheritsTheErrorPolicyOfThePipeline) {
   ASSERT_THAT(got, SizeIs(2));
   EXPECT_EQ(got[1]["a"].value<std::int64_t>(), 7);
   const auto sequences =
-      records.parse_sequence_example({fixed_len_feature("a", DType::kInt64)},
-                                     {})
+      records
+          .parse_sequence_example({fixed_len_feature("a", DType::kInt64)}, {})
           .with_options(options);
   EXPECT_THAT(sequences.to_list(), SizeIs(2));
 }
 
 TEST(ParseExample, ChecksItsInputAndFeatures) {
-  EXPECT_THAT(error_of([] {
-                Dataset::range(3).parse_example(
-                    {var_len_feature("a", DType::kInt64)});
-              }),
-              HasSubstr("elements must be strings or batches of strings"));
-  EXPECT_THAT(error_of([] {
-                Dataset::text_lines("x").parse_example({});
-              }),
+  EXPECT_THAT(
+      error_of([] {
+        Dataset::range(3).parse_example({var_len_feature("a", DType::kInt64)});
+      }),
+      HasSubstr("elements must be strings or batches of strings"));
+  EXPECT_THAT(error_of([] { Dataset::text_lines("x").parse_example({}); }),
               HasSubstr("parse_example: features must be given, got none"));
   // A spec that nobody knows is checked when the data is there.
   const Dataset unknown = Dataset::range(2).map(
       [](std::int64_t i) { return Element(Tensor::scalar(i)); });
-  EXPECT_THAT(drain(unknown.parse_example({var_len_feature("a", DType::kInt64)})),
-              ElementsAre(HasSubstr("elements must be strings, got int64"),
-                          HasSubstr("elements must be strings, got int64")));
+  EXPECT_THAT(
+      drain(unknown.parse_example({var_len_feature("a", DType::kInt64)})),
+      ElementsAre(HasSubstr("elements must be strings, got int64"),
+                  HasSubstr("elements must be strings, got int64")));
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ class IndexedRecords final : public IndexedSourceOp {
       fp.add(static_cast<std::uint64_t>(file.layout->size()));
     }
   }
-  std::int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  std::int64_t size() const override {
+    return ends_.empty() ? 0 : ends_.back();
+  }
   bool in_memory() const override { return false; }
   bool user_code() const override { return true; }
 
@@ -73,8 +75,8 @@ class IndexedRecords final : public IndexedSourceOp {
       bytes += piece.bytes + (piece.count - piece.whole) * any.frame_bytes();
     }
     Result result;
-    result.offsets = Buffer::allocate(
-        static_cast<std::size_t>(run.count + 1) * sizeof(std::int64_t));
+    result.offsets = Buffer::allocate(static_cast<std::size_t>(run.count + 1) *
+                                      sizeof(std::int64_t));
     result.bytes = Buffer::allocate(static_cast<std::size_t>(bytes));
     if (!result.offsets || !result.bytes) {
       return absl::ResourceExhaustedError(
@@ -83,9 +85,9 @@ class IndexedRecords final : public IndexedSourceOp {
     result.place()[0] = 0;
     OriginsBuilder origins;
     for (const Piece& piece : pieces) {
-      const PathRef path = OriginPath::extend(
-          run.path, OriginPath::Kind::kInner,
-          static_cast<std::int64_t>(piece.file));
+      const PathRef path =
+          OriginPath::extend(run.path, OriginPath::Kind::kInner,
+                             static_cast<std::int64_t>(piece.file));
       origins.append(Origins(path, piece.first), 0, piece.count);
       read_piece(piece, context, result);
     }
@@ -167,13 +169,11 @@ class IndexedRecords final : public IndexedSourceOp {
     }
     const auto fail = [&](std::int64_t k, const Status& status) {
       result.failed.emplace_back(
-          piece.row + k,
-          annotate(status, quoted_name(file.path) + ": "));
+          piece.row + k, annotate(status, quoted_name(file.path) + ": "));
     };
     std::int64_t k = 0;  // records done with
-    const auto opened = piece.whole > 0
-                            ? open_files_.get(file.path)
-                            : std::shared_ptr<const ReadableFile>();
+    const auto opened = piece.whole > 0 ? open_files_.get(file.path)
+                                        : std::shared_ptr<const ReadableFile>();
     if (!opened.ok()) {
       for (; k < piece.whole; ++k) {
         result.failed.emplace_back(piece.row + k, opened.status());
@@ -207,9 +207,8 @@ class IndexedRecords final : public IndexedSourceOp {
 
   /// Reads bytes [from + have, from + want) of the file behind the `have` that
   /// are in `out`, and counts them: also those before a failure.
-  Status read_on(const ReadableFile& file, std::int64_t from,
-                 std::int64_t want, bool onward, std::byte* out,
-                 std::int64_t& have) const {
+  Status read_on(const ReadableFile& file, std::int64_t from, std::int64_t want,
+                 bool onward, std::byte* out, std::int64_t& have) const {
     const std::int64_t before = work_counters().read_ns;
     const std::int64_t began = from + have;
     while (have < want) {
@@ -230,7 +229,8 @@ class IndexedRecords final : public IndexedSourceOp {
     const bool slow = work_counters().read_ns - before > end - began;
     const bool was_slow = slow_.load(std::memory_order_relaxed);
     if (slow != was_slow) slow_.store(slow, std::memory_order_relaxed);
-    if (slow && onward && (!was_slow || began / kAdviseAhead != end / kAdviseAhead)) {
+    if (slow && onward &&
+        (!was_slow || began / kAdviseAhead != end / kAdviseAhead)) {
       file.will_need(end, kAdviseAhead);
     }
     return absl::OkStatus();
@@ -247,8 +247,7 @@ class IndexedRecords final : public IndexedSourceOp {
 
 std::shared_ptr<const Operator> make_indexed_records(
     std::vector<IndexedFile> files, IndexedRecordsOptions options) {
-  return std::make_shared<IndexedRecords>(std::move(files),
-                                          std::move(options));
+  return std::make_shared<IndexedRecords>(std::move(files), std::move(options));
 }
 
 }  // namespace penstock::ops

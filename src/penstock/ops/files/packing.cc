@@ -68,8 +68,7 @@ StatusOr<Column> framed_column(const std::vector<std::string_view>& values,
   to[rows] = at;
   return Column(Tensor::framed_strings(
       std::move(offsets), owner, values[0].data(),
-      static_cast<std::uint32_t>(gap),
-      Shape{static_cast<std::int64_t>(rows)}));
+      static_cast<std::uint32_t>(gap), Shape{static_cast<std::int64_t>(rows)}));
 }
 
 }  // namespace

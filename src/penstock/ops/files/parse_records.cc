@@ -31,9 +31,9 @@ Column take_offsets(Block& block) {
 Status in_file(const Status& status, const Origin& origin,
                const Tensor& offset) {
   return annotate(
-      status, absl::StrCat(quoted_name(origin.path->file()), ": ",
-                           record_place(origin.ordinal,
-                                        offset.value<std::int64_t>())));
+      status,
+      absl::StrCat(quoted_name(origin.path->file()), ": ",
+                   record_place(origin.ordinal, offset.value<std::int64_t>())));
 }
 
 class ParseRecords final : public Transform {
@@ -53,11 +53,10 @@ class ParseRecords final : public Transform {
       const Status placed = in_file(status, origin, offsets.row(row));
       errors.emplace_back(row, context.error(placed, origin));
     }
-    std::sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
-      return a.first < b.first;
-    });
-    block = Block(structure_, std::move(columns), block.size(),
-                  block.origins());
+    std::sort(errors.begin(), errors.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    block =
+        Block(structure_, std::move(columns), block.size(), block.origins());
     block.errors() = std::move(errors);
     return absl::OkStatus();
   }

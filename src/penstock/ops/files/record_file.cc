@@ -143,10 +143,9 @@ class RecordFile final : public SequencerOp {
 
  private:
   static char* chars(const Reading& state) {
-    return state.buffer
-               ? reinterpret_cast<char*>(
-                     const_cast<Buffer*>(state.buffer.get())->data())
-               : nullptr;
+    return state.buffer ? reinterpret_cast<char*>(
+                              const_cast<Buffer*>(state.buffer.get())->data())
+                        : nullptr;
   }
 
   Status open(Reading& state) const {
@@ -274,8 +273,8 @@ class RecordFile final : public SequencerOp {
   StatusOr<Step> last_error(Reading& state, Outputs& out,
                             const Status& status) const {
     Block block(nullptr, {}, 1, Origins(state.path, state.record));
-    auto made = std::make_shared<ElementError>(
-        *error(state, status, state.record));
+    auto made =
+        std::make_shared<ElementError>(*error(state, status, state.record));
     made->restore_failed = state.opened && !state.stream;
     block.errors().emplace_back(0, std::move(made));
     out.emit_block(std::move(block));
@@ -297,8 +296,8 @@ class OpenFile final : public DatasetFunction {
       return invalid_argument("files must be strings, got ",
                               Spec::of(element).to_string());
     }
-    return Node::make(
-        make_record_file(format_, std::string(element[0].str())), {});
+    return Node::make(make_record_file(format_, std::string(element[0].str())),
+                      {});
   }
   StatusOr<Spec> output_spec(const Spec&) const override {
     return spec_of_records(*format_);
@@ -343,8 +342,8 @@ class RecordFiles final : public Operator {
     fp.add(parts_.arguments);
   }
   std::vector<Part> lower() const override {
-    std::vector<Part> parts = nested_parts(
-        std::make_shared<OpenFile>(format_), max_parallel_, {});
+    std::vector<Part> parts =
+        nested_parts(std::make_shared<OpenFile>(format_), max_parallel_, {});
     if (parts_.transform) parts.push_back({.transform = parts_.transform});
     return parts;
   }
@@ -366,8 +365,7 @@ std::shared_ptr<const Operator> make_record_file(RecordFormatRef format,
 StatusOr<std::shared_ptr<const Operator>> make_record_files(
     RecordFormatRef format, RecordParts parts, int max_parallel) {
   if (format->max_record_bytes < 1) {
-    return invalid_argument(format->op,
-                            ": max_record_bytes must be >= 1, got ",
+    return invalid_argument(format->op, ": max_record_bytes must be >= 1, got ",
                             format->max_record_bytes);
   }
   return std::make_shared<RecordFiles>(std::move(format), std::move(parts),

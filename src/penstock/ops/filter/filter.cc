@@ -71,8 +71,8 @@ StatusOr<std::vector<std::int8_t>> apply_predicate(const Function& predicate,
 namespace {
 
 class Filter final : public TransformOp,
-                    public OwnErrorPolicy,
-                    public FunctionStage {
+                     public OwnErrorPolicy,
+                     public FunctionStage {
  public:
   Filter(FunctionRef fn, MapOptions options, int cap)
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
@@ -119,8 +119,8 @@ class Filter final : public TransformOp,
     }
     PS_RETURN_IF_ERROR(block.keep(keep));
     return options_.on_error.kind == ErrorPolicy::Kind::kReplace
-               ? replace_errors(block, options_.on_error.value,
-                                ErrorsOf::own(), context)
+               ? replace_errors(block, options_.on_error.value, ErrorsOf::own(),
+                                context)
                : absl::OkStatus();
   }
   std::vector<Part> lower() const override {
@@ -131,9 +131,7 @@ class Filter final : public TransformOp,
     }
     return parts;
   }
-  const ErrorPolicy& error_policy() const override {
-    return options_.on_error;
-  }
+  const ErrorPolicy& error_policy() const override { return options_.on_error; }
   const FunctionRef& function() const override { return fn_; }
   std::shared_ptr<const Transform> with_function(
       FunctionRef function) const override {

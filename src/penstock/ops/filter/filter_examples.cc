@@ -12,7 +12,10 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "some",
          .make = [] { return Dataset::range(9).filter(even); },
-         .model = [] { return scalars({0, 2, 4, 6, 8}); }},
+         .model =
+             [] {
+               return scalars({0, 2, 4, 6, 8});
+             }},
         {.name = "none are left",
          .make =
              [] {
@@ -26,7 +29,10 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(5).filter(
                    [](std::int64_t) { return true; });
              },
-         .model = [] { return scalars({0, 1, 2, 3, 4}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 3, 4});
+             }},
         {.name = "of a filter",
          .make =
              [] {
@@ -43,7 +49,10 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(5000).filter(
                    [](std::int64_t x) { return x % 1777 == 5; });
              },
-         .model = [] { return scalars({5, 1782, 3559}); }},
+         .model =
+             [] {
+               return scalars({5, 1782, 3559});
+             }},
         {.name = "between maps",
          .make =
              [] {
@@ -95,8 +104,8 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::range(80)
                    .map([](std::int64_t x, RandomStream& random) {
-                     return x + 1000 * static_cast<std::int64_t>(
-                                           random.below(100));
+                     return x +
+                            1000 * static_cast<std::int64_t>(random.below(100));
                    })
                    .filter(even);
              }},

@@ -43,18 +43,18 @@ class FixedLengthLayout final : public RecordLayout {
     const std::int64_t body = size - header_ - options.footer_bytes;
     if (body < 0) {
       failure_ = absl::DataLossError(absl::StrCat(
-          "truncated: header and footer have ",
-          header_ + options.footer_bytes, " bytes, the file ", size));
+          "truncated: header and footer have ", header_ + options.footer_bytes,
+          " bytes, the file ", size));
       return;
     }
     records_ = body / record_;
     if (body % record_ != 0) {
-      failure_ = annotate(
-          absl::DataLossError(absl::StrCat(
-              "truncated: needs ", record_ + options.footer_bytes,
-              " bytes, the file has ", body % record_ + options.footer_bytes,
-              " more")),
-          record_place(records_, header_ + records_ * record_));
+      failure_ =
+          annotate(absl::DataLossError(absl::StrCat(
+                       "truncated: needs ", record_ + options.footer_bytes,
+                       " bytes, the file has ",
+                       body % record_ + options.footer_bytes, " more")),
+                   record_place(records_, header_ + records_ * record_));
     }
   }
   std::int64_t size() const override {
@@ -109,7 +109,8 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_fixed_length_records(
   for (const std::string& path : files) {
     const auto info = fs.info(path);
     if (!info.ok()) return annotate(info.status(), "fixed_length_records: ");
-    indexed.push_back({path, std::make_shared<FixedLengthLayout>(options, info->size)});
+    indexed.push_back(
+        {path, std::make_shared<FixedLengthLayout>(options, info->size)});
   }
   return make_indexed_records(
       std::move(indexed),

@@ -4,7 +4,9 @@
 namespace penstock::testing {
 namespace {
 
-std::string fixed_length_records_file() { return file_with("fixed", "HEADaabbccddF"); }
+std::string fixed_length_records_file() {
+  return file_with("fixed", "HEADaabbccddF");
+}
 std::string cut() { return file_with("fixed cut", "HEADaabbcF"); }
 
 std::vector<Element> strings(const std::vector<std::string>& values) {
@@ -20,8 +22,8 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::fixed_length_records(
-                   {fixed_length_records_file(), fixed_length_records_file()}, 2,
-                   {.header_bytes = 4, .footer_bytes = 1});
+                   {fixed_length_records_file(), fixed_length_records_file()},
+                   2, {.header_bytes = 4, .footer_bytes = 1});
              },
          .model =
              [] {
@@ -34,12 +36,16 @@ PENSTOCK_EXAMPLES(
                    Dataset::list_files(fixed_length_records_file()), 2,
                    {.header_bytes = 4, .footer_bytes = 1});
              },
-         .model = [] { return strings({"aa", "bb", "cc", "dd"}); }},
+         .model =
+             [] {
+               return strings({"aa", "bb", "cc", "dd"});
+             }},
         {.name = "a file that is cut",
          .make =
              [] {
                return Dataset::fixed_length_records(
-                   {cut(), fixed_length_records_file()}, 2, {.header_bytes = 4, .footer_bytes = 1});
+                   {cut(), fixed_length_records_file()}, 2,
+                   {.header_bytes = 4, .footer_bytes = 1});
              },
          .model =
              [] {
@@ -51,7 +57,8 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::fixed_length_records(
-                          fixed_length_records_file(), 2, {.header_bytes = 4, .footer_bytes = 1})
+                          fixed_length_records_file(), 2,
+                          {.header_bytes = 4, .footer_bytes = 1})
                    .map([](std::string_view bytes) {
                      return io::decode_raw(bytes, DType::kUInt8);
                    })

@@ -23,9 +23,7 @@ class FlatMap final : public Operator {
     return nested_cardinality(in[0]);
   }
   void add_to(Fingerprint& fp) const override { fp.add(fn_->identity()); }
-  std::vector<Part> lower() const override {
-    return nested_parts(fn_, 0, {});
-  }
+  std::vector<Part> lower() const override { return nested_parts(fn_, 0, {}); }
   bool cheap() const override { return false; }
 
  private:
@@ -51,8 +49,7 @@ std::vector<Part> nested_parts(const DatasetFunctionRef& fn, int max_parallel,
   return parts;
 }
 
-StatusOr<std::shared_ptr<const Operator>> make_flat_map(
-    DatasetFunctionRef fn) {
+StatusOr<std::shared_ptr<const Operator>> make_flat_map(DatasetFunctionRef fn) {
   return std::make_shared<FlatMap>(std::move(fn));
 }
 

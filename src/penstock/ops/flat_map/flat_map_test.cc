@@ -50,17 +50,19 @@ TEST(FlatMap, CardinalityFollowsTheInput) {
 TEST(FlatMap, SpecIsUnknownUnlessDeclared) {
   const auto fn = [](std::int64_t x) { return Dataset::range(x); };
   EXPECT_FALSE(Dataset::range(3).flat_map(fn).element_spec().known());
-  EXPECT_EQ(Dataset::range(3)
-                .flat_map(fn, {.output_signature = Spec::scalar<std::int64_t>()})
-                .element_spec(),
-            Spec::scalar<std::int64_t>());
+  EXPECT_EQ(
+      Dataset::range(3)
+          .flat_map(fn, {.output_signature = Spec::scalar<std::int64_t>()})
+          .element_spec(),
+      Spec::scalar<std::int64_t>());
 }
 
 TEST(FlatMap, ElementsThatBreakTheDeclaredSpecAreErrors) {
   for (const bool opened : {false, true}) {
     const auto ds = Dataset::range(3).flat_map(
         [opened](std::int64_t x) {
-          Dataset inner = opened ? streamed(x, x + 1) : Dataset::range(x, x + 1);
+          Dataset inner =
+              opened ? streamed(x, x + 1) : Dataset::range(x, x + 1);
           return x == 1 ? inner.batch(1) : inner;
         },
         {.output_signature = Spec::scalar<std::int64_t>()});
@@ -94,16 +96,16 @@ TEST(FlatMap, LargeAndStreamedDatasetsAreOpened) {
 }
 
 TEST(FlatMap, AFailingFunctionMakesOneErrorAtItsPlace) {
-  const auto ds = Dataset::range(4).flat_map(
-      [](std::int64_t x) -> StatusOr<Dataset> {
+  const auto ds =
+      Dataset::range(4).flat_map([](std::int64_t x) -> StatusOr<Dataset> {
         if (x == 1) return absl::NotFoundError("no such file");
         if (x == 2) throw std::runtime_error("boom");
         return Dataset::range(x, x + 1);
       });
-  EXPECT_THAT(outcomes(ds),
-              ElementsAre("0", "flat_map#1: element 1: no such file",
-                          "flat_map#1: element 2: the function threw: boom",
-                          "3"));
+  EXPECT_THAT(
+      outcomes(ds),
+      ElementsAre("0", "flat_map#1: element 1: no such file",
+                  "flat_map#1: element 2: the function threw: boom", "3"));
 }
 
 TEST(FlatMap, WrongArgumentsInsideTheFunctionKeepTheirMessage) {
@@ -116,16 +118,15 @@ TEST(FlatMap, WrongArgumentsInsideTheFunctionKeepTheirMessage) {
 
 TEST(FlatMap, ErrorsOfTheInputPassWithoutACall) {
   std::atomic<int> calls{0};
-  const auto ds =
-      Dataset::range(3)
-          .map([](std::int64_t x) {
-            if (x == 1) throw std::runtime_error("bad");
-            return x;
-          })
-          .flat_map([&](std::int64_t x) {
-            ++calls;
-            return Dataset::range(x, x + 1);
-          });
+  const auto ds = Dataset::range(3)
+                      .map([](std::int64_t x) {
+                        if (x == 1) throw std::runtime_error("bad");
+                        return x;
+                      })
+                      .flat_map([&](std::int64_t x) {
+                        ++calls;
+                        return Dataset::range(x, x + 1);
+                      });
   EXPECT_THAT(outcomes(ds),
               ElementsAre("0", HasSubstr("map#1: element 1: "), "2"));
   EXPECT_EQ(calls, 2);
@@ -161,10 +162,9 @@ TEST(FlatMap, RefusesAFunctionThatCannotTakeTheElement) {
 }
 
 TEST(FlatMap, BehindAnUnknownSpecArgumentsAreCheckedAtRunTime) {
-  const auto ds =
-      Dataset::range(2)
-          .map([](const Element& e) -> Element { return e; })
-          .flat_map([](float) { return Dataset::range(1); });
+  const auto ds = Dataset::range(2)
+                      .map([](const Element& e) -> Element { return e; })
+                      .flat_map([](float) { return Dataset::range(1); });
   EXPECT_THAT(outcomes(ds),
               ElementsAre(HasSubstr("takes float32"), HasSubstr("float32")));
 }
@@ -241,8 +241,8 @@ TEST(FlatMap, NothingRunsAheadOfPrefetchZero) {
 }
 
 TEST(FlatMap, ADamagedStateIsRefusedNotFollowed) {
-  const auto ds = Dataset::range(5).flat_map(
-      [](std::int64_t x) { return streamed(0, x); });
+  const auto ds =
+      Dataset::range(5).flat_map([](std::int64_t x) { return streamed(0, x); });
   Iterator it = ds.iterator();
   for (int i = 0; i < 4; ++i) it.next();
   std::string state = it.state_dict();

@@ -10,8 +10,9 @@
 // at most `block_length` in a row; a restore repeats the turns that were taken.
 //
 // State: the turn, and per open dataset, those opened early too, the number of
-// its outer element and how far it was read. After a restore the outer elements are read again (and
-// their function is called again) from the oldest open one on.
+// its outer element and how far it was read. After a restore the outer elements
+// are read again (and their function is called again) from the oldest open one
+// on.
 #include "penstock/ops/flat_map/merge.h"
 
 #include <algorithm>
@@ -290,9 +291,8 @@ class Merge final : public Sequencer {
          static_cast<std::int64_t>(slots) > options_.cycle_length)) {
       own.fail();
     }
-    std::sort(
-        state.missing.begin(), state.missing.end(),
-        [](const auto& a, const auto& b) { return a.number < b.number; });
+    std::sort(state.missing.begin(), state.missing.end(),
+              [](const auto& a, const auto& b) { return a.number < b.number; });
     for (std::size_t i = 1; i < state.missing.size(); ++i) {
       if (state.missing[i].number == state.missing[i - 1].number) own.fail();
     }
@@ -308,8 +308,8 @@ class Merge final : public Sequencer {
     Mark mark = in.mark(0);
     Rows rows = in.take(0, kChunkRows);
     const std::int64_t n = rows.size();
-    state.chunks.push_back({std::move(rows), std::move(mark),
-                            state.next_number + state.queued});
+    state.chunks.push_back(
+        {std::move(rows), std::move(mark), state.next_number + state.queued});
     state.queued += n;
     return true;
   }
@@ -393,8 +393,7 @@ class Merge final : public Sequencer {
     while (state.queued < enough && pull(state, in)) {
     }
     state.scanned = std::max(state.scanned, state.next_number);
-    const std::int64_t end =
-        state.next_number + std::min(enough, state.queued);
+    const std::int64_t end = state.next_number + std::min(enough, state.queued);
     for (const Chunk& chunk : state.chunks) {
       const std::int64_t chunk_end = chunk.number + chunk.rows.size();
       for (; state.scanned < std::min(end, chunk_end); ++state.scanned) {
@@ -425,9 +424,8 @@ class Merge final : public Sequencer {
     }
     for (const auto& [number, place] : state.early_places) {
       const auto chunk = std::find_if(
-          state.chunks.begin(), state.chunks.end(), [&](const Chunk& c) {
-            return number < c.number + c.rows.size();
-          });
+          state.chunks.begin(), state.chunks.end(),
+          [&](const Chunk& c) { return number < c.number + c.rows.size(); });
       open_ahead(state, in, *chunk, number, place);
     }
     state.scanned = last + 1;
@@ -442,8 +440,7 @@ class Merge final : public Sequencer {
   };
   /// Passes at most `max` elements of `slot` on. Neither rows nor the end: it
   /// has to be waited for.
-  static Read read(Slot& slot, Inputs& in, std::int64_t max,
-                   Emitter& emitter) {
+  static Read read(Slot& slot, Inputs& in, std::int64_t max, Emitter& emitter) {
     if (slot.input < 0) {
       const std::int64_t n = std::min(max, slot.end - slot.next);
       if (n <= 0) return {0, true};
@@ -543,9 +540,8 @@ class Merge final : public Sequencer {
         if (filled == Fill::kEnd) return changed();
       }
       const auto slot = std::find_if(
-          state.slots.begin(), state.slots.end(), [&](const Slot& s) {
-            return s.used && s.number == turn->ordinal;
-          });
+          state.slots.begin(), state.slots.end(),
+          [&](const Slot& s) { return s.used && s.number == turn->ordinal; });
       if (slot == state.slots.end()) return changed();
       const Read got =
           take_turn(*slot, in, std::min(room, turn->rows), emitter, out);

@@ -14,8 +14,10 @@ bool is_whole(DType dtype) {
     case DType::kInt64:
     case DType::kUInt8:
     case DType::kUInt16:
-    case DType::kUInt32: return true;
-    default: return false;
+    case DType::kUInt32:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -28,14 +30,22 @@ std::int64_t load(const std::byte* data) {
 
 std::int64_t load(DType dtype, const std::byte* data) {
   switch (dtype) {
-    case DType::kBool: return load<bool>(data);
-    case DType::kInt8: return load<std::int8_t>(data);
-    case DType::kInt16: return load<std::int16_t>(data);
-    case DType::kInt32: return load<std::int32_t>(data);
-    case DType::kUInt8: return load<std::uint8_t>(data);
-    case DType::kUInt16: return load<std::uint16_t>(data);
-    case DType::kUInt32: return load<std::uint32_t>(data);
-    default: return load<std::int64_t>(data);
+    case DType::kBool:
+      return load<bool>(data);
+    case DType::kInt8:
+      return load<std::int8_t>(data);
+    case DType::kInt16:
+      return load<std::int16_t>(data);
+    case DType::kInt32:
+      return load<std::int32_t>(data);
+    case DType::kUInt8:
+      return load<std::uint8_t>(data);
+    case DType::kUInt16:
+      return load<std::uint16_t>(data);
+    case DType::kUInt32:
+      return load<std::uint32_t>(data);
+    default:
+      return load<std::int64_t>(data);
   }
 }
 
@@ -56,9 +66,9 @@ class Attach final : public Transform {
     const Column* column = !numbers.mixed() && numbers.columns().size() == 1
                                ? &numbers.column(0)
                                : nullptr;
-    if (column != nullptr && column->packed() &&
-        column->tensor().rank() == 1 && is_whole(column->tensor().dtype()) &&
-        !block.mixed() && block.structure() != nullptr) {
+    if (column != nullptr && column->packed() && column->tensor().rank() == 1 &&
+        is_whole(column->tensor().dtype()) && !block.mixed() &&
+        block.structure() != nullptr) {
       Block::Columns columns;
       columns.push_back(*column);
       for (const Column& c : block.columns()) columns.push_back(c);
@@ -99,8 +109,7 @@ class Attach final : public Transform {
 
 }  // namespace
 
-std::shared_ptr<const Transform> make_attach(FunctionRef fn,
-                                             std::string what) {
+std::shared_ptr<const Transform> make_attach(FunctionRef fn, std::string what) {
   return std::make_shared<Attach>(std::move(fn), std::move(what));
 }
 

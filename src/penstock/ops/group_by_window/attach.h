@@ -8,8 +8,7 @@
 namespace penstock::ops {
 
 /// (number, element) for each element. `what` names the function in messages.
-std::shared_ptr<const Transform> make_attach(FunctionRef fn,
-                                             std::string what);
+std::shared_ptr<const Transform> make_attach(FunctionRef fn, std::string what);
 
 /// InvalidArgument unless `fn` may give a whole number; gives its spec.
 StatusOr<Spec> check_number(const Function& fn, const Spec& input,

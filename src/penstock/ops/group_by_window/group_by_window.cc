@@ -217,8 +217,8 @@ class Group final : public Sequencer {
       return status_of_current_exception();
     }
     if (size < 1) {
-      return invalid_argument("window_size_func must give >= 1, it gave ",
-                              size, " for key ", key);
+      return invalid_argument("window_size_func must give >= 1, it gave ", size,
+                              " for key ", key);
     }
     state.capacities[key] = size;
     return size;
@@ -278,18 +278,17 @@ class Group final : public Sequencer {
       PS_ASSIGN_OR_RETURN(Block block, part.materialize());
       part = Rows(BlockRef(make_ref<SharedBlock>(std::move(block))));
     }
-    PS_ASSIGN_OR_RETURN(
-        NodeRef node,
-        Node::make(std::make_shared<WindowRows>(std::move(window.parts),
-                                                state.spec),
-                   {}));
+    PS_ASSIGN_OR_RETURN(NodeRef node,
+                        Node::make(std::make_shared<WindowRows>(
+                                       std::move(window.parts), state.spec),
+                                   {}));
     Block::Columns columns;
     columns.emplace_back(Tensor::from<std::int64_t>({key}));
     columns.emplace_back(std::vector<Tensor>{
         Tensor::object(make_ref<DatasetObject>(std::move(node)))});
-    out.emit(Rows(BlockRef(make_ref<SharedBlock>(
-        Block(Structure::leaves(2), std::move(columns), 1,
-              Origins(state.path, state.emitted++))))));
+    out.emit(Rows(BlockRef(
+        make_ref<SharedBlock>(Block(Structure::leaves(2), std::move(columns), 1,
+                                    Origins(state.path, state.emitted++))))));
     return absl::OkStatus();
   }
 

@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_error;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_error;
 
 std::vector<std::string> window_outcomes(const Dataset& ds) {
   std::vector<std::string> out;
@@ -43,8 +43,8 @@ Dataset batch10(std::int64_t, const Dataset& window) {
 TEST(GroupByWindow, LetsFullWindowsOutAndLeftoversInKeyOrder) {
   const auto ds = Dataset::range(11).group_by_window(
       [](std::int64_t x) { return 2 - x % 3; }, batch10, {.window_size = 2});
-  EXPECT_THAT(window_outcomes(ds), ElementsAre("0 3", "1 4", "2 5", "6 9", "7 10",
-                                        "8"));
+  EXPECT_THAT(window_outcomes(ds),
+              ElementsAre("0 3", "1 4", "2 5", "6 9", "7 10", "8"));
 }
 
 TEST(GroupByWindow, AWindowThatTheFunctionKeepsOutlivesTheIterator) {
@@ -52,16 +52,16 @@ TEST(GroupByWindow, AWindowThatTheFunctionKeepsOutlivesTheIterator) {
   {
     std::vector<Dataset> kept;
     {
-      Iterator it = Dataset::range(6)
-                        .group_by_window(
-                            [](std::int64_t x) { return x % 2; },
-                            [&kept](std::int64_t, const Dataset& window) {
-                              kept.push_back(window);
-                              return window;
-                            },
-                            {.window_size = 3})
-                        .with_options({.cpu_budget = 1})
-                        .iterator();
+      Iterator it =
+          Dataset::range(6)
+              .group_by_window([](std::int64_t x) { return x % 2; },
+                               [&kept](std::int64_t, const Dataset& window) {
+                                 kept.push_back(window);
+                                 return window;
+                               },
+                               {.window_size = 3})
+              .with_options({.cpu_budget = 1})
+              .iterator();
       while (it.next()) {
       }
     }
@@ -169,9 +169,9 @@ TEST(GroupByWindow, RefusesBadArguments) {
   const auto key = [](std::int64_t x) { return x; };
   EXPECT_EQ(build_error([&] { ds.group_by_window(key, batch10, {}); }),
             "group_by_window: give either window_size or window_size_func");
-  EXPECT_EQ(
-      build_error([&] { ds.group_by_window(key, batch10, {.window_size = -1}); }),
-      "group_by_window: window_size must be >= 1, got -1");
+  EXPECT_EQ(build_error(
+                [&] { ds.group_by_window(key, batch10, {.window_size = -1}); }),
+            "group_by_window: window_size must be >= 1, got -1");
   EXPECT_THAT(build_error([&] {
                 ds.group_by_window([](std::int64_t) { return 1.f; }, batch10,
                                    {.window_size = 1});

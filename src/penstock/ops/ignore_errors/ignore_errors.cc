@@ -108,8 +108,8 @@ class IgnoreErrors final : public Operator {
     fp.add(static_cast<std::uint64_t>(limit_.value_or(-1)));
   }
   std::vector<Part> lower() const override {
-    return {{.sequencer = std::make_shared<ErrorSkipper>(
-                 limit_, std::nullopt, ErrorsOf::any())}};
+    return {{.sequencer = std::make_shared<ErrorSkipper>(limit_, std::nullopt,
+                                                         ErrorsOf::any())}};
   }
 
  private:
@@ -123,13 +123,12 @@ bool ErrorsOf::match(const ElementError& error, const StageInfo& at) const {
   if (absl::IsCancelled(error.status)) return false;
   if (!labels_) return true;
   if (labels_->empty()) return error.stage == at.to_string();
-  return std::any_of(labels_->begin(), labels_->end(),
-                     [&](const std::string& label) {
-                       return error.stage.size() ==
-                                  at.prefix.size() + label.size() &&
-                              error.stage.starts_with(at.prefix) &&
-                              error.stage.ends_with(label);
-                     });
+  return std::any_of(
+      labels_->begin(), labels_->end(), [&](const std::string& label) {
+        return error.stage.size() == at.prefix.size() + label.size() &&
+               error.stage.starts_with(at.prefix) &&
+               error.stage.ends_with(label);
+      });
 }
 
 Status check_policy(std::string_view op, const ErrorPolicy& policy) {
@@ -138,9 +137,8 @@ Status check_policy(std::string_view op, const ErrorPolicy& policy) {
                             *policy.limit);
   }
   if (policy.rate && !(*policy.rate >= 0 && *policy.rate <= 1)) {
-    return invalid_argument(to_absl(op),
-                            ": on_error: rate must be in [0, 1], got ",
-                            *policy.rate);
+    return invalid_argument(
+        to_absl(op), ": on_error: rate must be in [0, 1], got ", *policy.rate);
   }
   if (policy.kind == ErrorPolicy::Kind::kReplace && !policy.value.defined()) {
     return invalid_argument(

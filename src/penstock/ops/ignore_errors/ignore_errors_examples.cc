@@ -12,8 +12,12 @@ PENSTOCK_EXAMPLES(
     ignore_errors,
     {
         {.name = "some",
-         .make = [] { return Dataset::range(9).map(no_thirds).ignore_errors(); },
-         .model = [] { return scalars({0, 1, 3, 4, 6, 7}); }},
+         .make =
+             [] { return Dataset::range(9).map(no_thirds).ignore_errors(); },
+         .model =
+             [] {
+               return scalars({0, 1, 3, 4, 6, 7});
+             }},
         {.name = "up to a limit",
          .make =
              [] { return Dataset::range(9).map(no_thirds).ignore_errors(2); },
@@ -34,7 +38,10 @@ PENSTOCK_EXAMPLES(
              }},
         {.name = "none to ignore",
          .make = [] { return Dataset::range(4).ignore_errors(); },
-         .model = [] { return scalars({0, 1, 2, 3}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 3});
+             }},
         {.name = "nothing but errors",
          .make =
              [] {
@@ -79,7 +86,9 @@ PENSTOCK_EXAMPLES(
         {.name = "behind a shuffle",
          .make =
              [] {
-               return Dataset::range(60).map(no_thirds).shuffle(9, 5)
+               return Dataset::range(60)
+                   .map(no_thirds)
+                   .shuffle(9, 5)
                    .ignore_errors(7);
              }},
     });

@@ -120,8 +120,10 @@ StatusOr<std::shared_ptr<const Operator>> make_image_folder(
     if (!status.ok()) return annotate(status, "image_folder: ");
   }
   if (paths.empty()) {
-    return make_error(StatusCode::kNotFound, "image_folder: no image in a "
-                      "directory under '", root, "'");
+    return make_error(StatusCode::kNotFound,
+                      "image_folder: no image in a "
+                      "directory under '",
+                      root, "'");
   }
   return std::make_shared<ImageFolder>(root, classes->size(), std::move(paths),
                                        std::move(labels));

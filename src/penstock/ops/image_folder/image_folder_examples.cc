@@ -37,8 +37,7 @@ PENSTOCK_EXAMPLES(
         {.name = "one extension",
          .make =
              [] {
-               return Dataset::image_folder(folder(),
-                                            {.extensions = {".txt"}});
+               return Dataset::image_folder(folder(), {.extensions = {".txt"}});
              },
          .model =
              [] { return std::vector<Element>{image("/dog/notes.txt", 1)}; }},
@@ -47,8 +46,8 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::image_folder(folder())
                    .shuffle(kGlobal, 3)
-                   .map([](std::string_view path, std::int64_t label)
-                            -> StatusOr<Element> {
+                   .map([](std::string_view path,
+                           std::int64_t label) -> StatusOr<Element> {
                      PS_ASSIGN_OR_RETURN(Tensor bytes, io::read_file(path));
                      return Element::tuple({bytes, Tensor::scalar(label)});
                    });
@@ -56,13 +55,12 @@ PENSTOCK_EXAMPLES(
         {.name = "behind a filter",
          .make =
              [] {
-               return Dataset::image_folder(folder())
-                   .filter([](std::string_view, std::int64_t label) {
+               return Dataset::image_folder(folder()).filter(
+                   [](std::string_view, std::int64_t label) {
                      return label == 1;
                    });
              },
-         .model =
-             [] { return std::vector<Element>{image("/dog/c.webp", 1)}; }},
+         .model = [] { return std::vector<Element>{image("/dog/c.webp", 1)}; }},
     });
 
 }  // namespace

@@ -21,9 +21,9 @@ class Interleave final : public Operator {
 
   std::string_view op() const override { return "interleave"; }
   std::string describe() const override {
-    std::string text = absl::StrCat(
-        "interleave(fn, cycle_length=", options_.cycle_length,
-        ", block_length=", options_.block_length);
+    std::string text =
+        absl::StrCat("interleave(fn, cycle_length=", options_.cycle_length,
+                     ", block_length=", options_.block_length);
     if (cap_ > 0) absl::StrAppend(&text, ", num_parallel_calls=", cap_);
     if (options_.deterministic) {
       absl::StrAppend(&text, ", deterministic=",

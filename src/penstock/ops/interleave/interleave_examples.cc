@@ -28,14 +28,16 @@ PENSTOCK_EXAMPLES(
     {
         {"small datasets of different lengths",
          [] {
-           return Dataset::range(20).interleave(interleave_small, {.cycle_length = 3});
+           return Dataset::range(20).interleave(interleave_small,
+                                                {.cycle_length = 3});
          },
          [] { return scalars(interleaved(lists(20), 3, 1)); }},
         {"blocks of two from opened datasets behind a filter",
          [] {
            return Dataset::range(12)
                .filter([](std::int64_t) { return true; })
-               .interleave(interleave_streamed, {.cycle_length = 4, .block_length = 2});
+               .interleave(interleave_streamed,
+                           {.cycle_length = 4, .block_length = 2});
          },
          [] { return scalars(interleaved(lists(12), 4, 2)); }},
         {"the default cycle, small and opened ones mixed",
@@ -68,7 +70,8 @@ PENSTOCK_EXAMPLES(
          [] {
            return Dataset::range(9).interleave(
                [](std::int64_t x) {
-                 return x % 2 == 0 ? interleave_streamed(x) : interleave_small(x);
+                 return x % 2 == 0 ? interleave_streamed(x)
+                                   : interleave_small(x);
                },
                {.cycle_length = 3, .deterministic = false});
          },
@@ -78,7 +81,8 @@ PENSTOCK_EXAMPLES(
            return Dataset::range(14)
                .interleave(
                    [](std::int64_t x) {
-                     return x % 2 == 0 ? interleave_streamed(x) : interleave_small(x);
+                     return x % 2 == 0 ? interleave_streamed(x)
+                                       : interleave_small(x);
                    },
                    {.cycle_length = 3, .deterministic = false})
                .shuffle(6, 5);
@@ -87,14 +91,16 @@ PENSTOCK_EXAMPLES(
         {"in any order by the options, in blocks",
          [] {
            return Dataset::range(14)
-               .interleave(interleave_streamed, {.cycle_length = 4, .block_length = 2})
+               .interleave(interleave_streamed,
+                           {.cycle_length = 4, .block_length = 2})
                .with_options({.deterministic = false});
          },
          nullptr, 200, false},
         {"with a width",
          [] {
            return Dataset::range(12).interleave(
-               interleave_streamed, {.cycle_length = 5, .num_parallel_calls = 2});
+               interleave_streamed,
+               {.cycle_length = 5, .num_parallel_calls = 2});
          },
          [] { return scalars(interleaved(lists(12), 5, 1)); }},
     });

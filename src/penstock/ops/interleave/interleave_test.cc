@@ -18,10 +18,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_error;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
-using testing::build_error;
 using testing::values;
 
 Dataset copies(std::int64_t x, std::int64_t n) {
@@ -30,8 +30,9 @@ Dataset copies(std::int64_t x, std::int64_t n) {
 
 // The reference: slots take turns; one that has ended passes its turn on and
 // is filled again when the turn comes round.
-std::vector<std::int64_t> interleave_model(const std::vector<std::int64_t>& sizes,
-                                std::size_t cycle, std::int64_t block) {
+std::vector<std::int64_t> interleave_model(
+    const std::vector<std::int64_t>& sizes, std::size_t cycle,
+    std::int64_t block) {
   std::vector<std::int64_t> out;
   std::vector<std::int64_t> list(cycle, -1);
   std::vector<std::int64_t> at(cycle, 0);
@@ -83,8 +84,7 @@ TEST(Interleave, FollowsTheReferenceOrderForRandomSizes) {
             .interleave(
                 [sizes, kind](std::int64_t x) {
                   const auto small = Dataset::range(
-                      1000 * x,
-                      1000 * x + sizes[static_cast<std::size_t>(x)]);
+                      1000 * x, 1000 * x + sizes[static_cast<std::size_t>(x)]);
                   return kind == 0 || (kind == 1 && x % 2)
                              ? small
                              : small.filter([](std::int64_t) { return true; });
@@ -167,8 +167,8 @@ TEST(Interleave, OpenedDatasetsRunAtTheSameTime) {
         });
       },
       {.cycle_length = 4});
-  EXPECT_THAT(values(ds), ElementsAre(0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22,
-                                      32));
+  EXPECT_THAT(values(ds),
+              ElementsAre(0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32));
   EXPECT_TRUE(together);
 }
 
@@ -198,8 +198,9 @@ TEST(Interleave, StateStaysSmallAndRestoresAnywhere) {
 TEST(Interleave, WithoutOrderNothingIsLostOrDoubledOverARestore) {
   const auto ds = Dataset::range(12).interleave(
       [](std::int64_t x) {
-        return Dataset::range(10 * x, 10 * x + 5)
-            .filter([](std::int64_t) { return true; });
+        return Dataset::range(10 * x, 10 * x + 5).filter([](std::int64_t) {
+          return true;
+        });
       },
       {.cycle_length = 4, .deterministic = false});
   std::vector<std::int64_t> expected = values(ds);
@@ -225,13 +226,13 @@ Dataset with_a_slow_one(std::shared_ptr<std::atomic<bool>> released,
   options.cycle_length = 2;
   return Dataset::range(4).interleave(
       [released](std::int64_t x) {
-        return Dataset::range(10 * x, 10 * x + 3).map([released](
-                                                          std::int64_t y) {
-          while (y < 10 && !released->load()) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-          }
-          return y;
-        });
+        return Dataset::range(10 * x, 10 * x + 3)
+            .map([released](std::int64_t y) {
+              while (y < 10 && !released->load()) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              }
+              return y;
+            });
       },
       options);
 }
@@ -263,12 +264,11 @@ TEST(Interleave, WithoutOrderARestoreBehindAWindowLosesNothing) {
     return Dataset::range(30)
         .interleave(
             [](std::int64_t x) {
-              return Dataset::range(10 * x, 10 * x + 6)
-                  .map([](std::int64_t y) {
-                    std::this_thread::sleep_for(
-                        std::chrono::microseconds(37 * y % 211));
-                    return y;
-                  });
+              return Dataset::range(10 * x, 10 * x + 6).map([](std::int64_t y) {
+                std::this_thread::sleep_for(
+                    std::chrono::microseconds(37 * y % 211));
+                return y;
+              });
             },
             {.cycle_length = 5, .deterministic = false})
         .shuffle(16, 3);

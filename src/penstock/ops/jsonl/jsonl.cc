@@ -25,11 +25,10 @@ StatusOr<std::shared_ptr<const Operator>> make_jsonl(
   format->with_offsets = true;
   format->fs = &fs;
   for (const JsonField& f : options.fields) {
-    absl::StrAppend(&format->identity, f.name, "\n", f.key, "\n",
-                    to_absl(dtype_name(f.dtype)), f.list,
-                    f.default_value.defined() ? f.default_value.to_string()
-                                              : "",
-                    "\n");
+    absl::StrAppend(
+        &format->identity, f.name, "\n", f.key, "\n",
+        to_absl(dtype_name(f.dtype)), f.list,
+        f.default_value.defined() ? f.default_value.to_string() : "", "\n");
   }
   absl::StrAppend(&format->identity,
                   to_absl(compression_name(options.compression)));

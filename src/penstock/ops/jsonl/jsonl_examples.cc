@@ -5,9 +5,10 @@ namespace penstock::testing {
 namespace {
 
 std::string jsonl_file() {
-  return file_with("jsonl", "{\"id\": 1, \"ids\": [1, 2]}\n"
-                            "{\"ids\": [], \"id\": 2}\n"
-                            "{\"id\": 3}\n");
+  return file_with("jsonl",
+                   "{\"id\": 1, \"ids\": [1, 2]}\n"
+                   "{\"ids\": [], \"id\": 2}\n"
+                   "{\"id\": 3}\n");
 }
 std::string jsonl_damaged() {
   return file_with("jsonl damaged", "{\"id\": 1}\n{\"id\": }\n{\"id\": 3}\n");
@@ -29,17 +30,19 @@ PENSTOCK_EXAMPLES(
          .make = [] { return Dataset::jsonl(jsonl_file(), fields()); },
          .model =
              [] {
-               return std::vector<Element>{jsonl_row(1, {1, 2}), jsonl_row(2, {}),
-                                           jsonl_row(3, {})};
+               return std::vector<Element>{jsonl_row(1, {1, 2}),
+                                           jsonl_row(2, {}), jsonl_row(3, {})};
              }},
         {.name = "a damaged line",
          .make =
              [] {
-               return Dataset::jsonl({jsonl_damaged(), jsonl_file()}, fields()).take(4);
+               return Dataset::jsonl({jsonl_damaged(), jsonl_file()}, fields())
+                   .take(4);
              },
          .model =
              [] {
-               return std::vector<Element>{jsonl_row(1, {}), failed(), jsonl_row(3, {}),
+               return std::vector<Element>{jsonl_row(1, {}), failed(),
+                                           jsonl_row(3, {}),
                                            jsonl_row(1, {1, 2})};
              }},
         {.name = "behind a filter of names",
@@ -53,7 +56,10 @@ PENSTOCK_EXAMPLES(
                           fields())
                    .map([](const Element& e) { return e["id"]; });
              },
-         .model = [] { return scalars({1, 2, 3}); }},
+         .model =
+             [] {
+               return scalars({1, 2, 3});
+             }},
     });
 
 }  // namespace

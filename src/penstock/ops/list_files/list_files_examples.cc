@@ -28,21 +28,26 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "a pattern",
          .make = [] { return Dataset::list_files(directory() + "/*.txt"); },
-         .model = [] { return names({"/a.txt", "/b.txt", "/c.txt"}); }},
+         .model =
+             [] {
+               return names({"/a.txt", "/b.txt", "/c.txt"});
+             }},
         {.name = "patterns in order",
          .make =
              [] {
                return Dataset::list_files(
                    {directory() + "/*.bin", directory() + "/a*"});
              },
-         .model = [] { return names({"/d.bin", "/a.txt"}); }},
+         .model =
+             [] {
+               return names({"/d.bin", "/a.txt"});
+             }},
         {.name = "read and filtered",
          .make =
              [] {
                return Dataset::list_files(directory() + "/*")
-                   .filter([](std::string_view name) {
-                     return name.back() == 't';
-                   })
+                   .filter(
+                       [](std::string_view name) { return name.back() == 't'; })
                    .map([](std::string_view name) {
                      return io::read_file(name);
                    });

@@ -9,9 +9,9 @@ namespace penstock {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::error_of;
 using testing::fresh_path;
+using ::testing::HasSubstr;
 
 class ListFiles : public ::testing::Test {
  protected:
@@ -39,13 +39,16 @@ TEST_F(ListFiles, SortsWithinAPatternAndKeepsTheOrderOfPatterns) {
 }
 
 TEST_F(ListFiles, ShufflesAnewInEachIterationByTheSeed) {
-  for (int i = 0; i < 30; ++i) std::ofstream(dir + "/n" + std::to_string(i)) << 1;
-  const Dataset ds = Dataset::list_files(dir + "/*", {.shuffle = true, .seed = 4});
+  for (int i = 0; i < 30; ++i)
+    std::ofstream(dir + "/n" + std::to_string(i)) << 1;
+  const Dataset ds =
+      Dataset::list_files(dir + "/*", {.shuffle = true, .seed = 4});
   const auto first = names(ds);
   const auto second = names(ds);
   EXPECT_NE(first, second);
-  EXPECT_EQ(names(Dataset::list_files(dir + "/*", {.shuffle = true, .seed = 4})),
-            first);
+  EXPECT_EQ(
+      names(Dataset::list_files(dir + "/*", {.shuffle = true, .seed = 4})),
+      first);
   auto sorted = first;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(sorted, names(Dataset::list_files(dir + "/*")));

@@ -178,9 +178,9 @@ StatusOr<std::unique_ptr<DatasetWriter>> DatasetWriter::create(
   writer->path_ = path;
   // Shards of another save lie beside ours until the metadata is replaced.
   std::random_device device;
-  writer->id_ = absl::StrCat(absl::Hex(
-      (static_cast<std::uint64_t>(device()) << 32) | device(),
-      absl::kZeroPad16));
+  writer->id_ = absl::StrCat(
+      absl::Hex((static_cast<std::uint64_t>(device()) << 32) | device(),
+                absl::kZeroPad16));
   return writer;
 }
 

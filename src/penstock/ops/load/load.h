@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "penstock/io/block_file.h"
 #include "penstock/graph/operator.h"
+#include "penstock/io/block_file.h"
 #include "penstock/io/file.h"
 
 namespace penstock::ops {

@@ -22,29 +22,43 @@ Dataset saved(const std::string& example, I64 n,
 }
 
 PENSTOCK_EXAMPLES(
-    load,
-    {
-        {.name = "one shard",
-         .make = [] { return saved("one", 4); },
-         .model = [] { return scalars({0, 1, 2, 3}); }},
-        {.name = "several shards keep the order",
-         .make = [] { return saved("several", 7, {.num_shards = 3}); },
-         .model = [] { return scalars({0, 1, 2, 3, 4, 5, 6}); }},
-        {.name = "uneven shards are read in turns",
-         .make =
-             [] {
-               return saved("uneven", 6, {.shard_func = [](const Element& e) -> I64 {
-                                  return e[0].value<I64>() < 4 ? 0 : 1;
-                                }});
-             },
-         .model = [] { return scalars({0, 4, 1, 5, 2, 3}); }},
-        {.name = "under a global shuffle",
-         .make =
-             [] { return saved("shuffled", 30).shuffle(kGlobal, 2).batch(4).repeat(2); }},
-        {.name = "nothing",
-         .make = [] { return saved("nothing", 0); },
-         .model = [] { return scalars({}); }},
-    });
+    load, {
+              {.name = "one shard",
+               .make = [] { return saved("one", 4); },
+               .model =
+                   [] {
+                     return scalars({0, 1, 2, 3});
+                   }},
+              {.name = "several shards keep the order",
+               .make = [] { return saved("several", 7, {.num_shards = 3}); },
+               .model =
+                   [] {
+                     return scalars({0, 1, 2, 3, 4, 5, 6});
+                   }},
+              {.name = "uneven shards are read in turns",
+               .make =
+                   [] {
+                     return saved("uneven", 6,
+                                  {.shard_func = [](const Element& e) -> I64 {
+                                    return e[0].value<I64>() < 4 ? 0 : 1;
+                                  }});
+                   },
+               .model =
+                   [] {
+                     return scalars({0, 4, 1, 5, 2, 3});
+                   }},
+              {.name = "under a global shuffle",
+               .make =
+                   [] {
+                     return saved("shuffled", 30)
+                         .shuffle(kGlobal, 2)
+                         .batch(4)
+                         .repeat(2);
+                   }},
+              {.name = "nothing",
+               .make = [] { return saved("nothing", 0); },
+               .model = [] { return scalars({}); }},
+          });
 
 }  // namespace
 }  // namespace penstock::testing

@@ -13,8 +13,8 @@ namespace penstock::ops {
 namespace {
 
 class Map final : public TransformOp,
-                 public OwnErrorPolicy,
-                 public FunctionStage {
+                  public OwnErrorPolicy,
+                  public FunctionStage {
  public:
   Map(FunctionRef fn, MapOptions options, int cap)
       : fn_(std::move(fn)), options_(std::move(options)), cap_(cap) {}
@@ -62,10 +62,9 @@ class Map final : public TransformOp,
       context.left = block.slice(out.size(), block.size());
     }
     block = std::move(out);
-    return replaces_errors()
-               ? replace_errors(block, options_.on_error.value,
-                                ErrorsOf::own(), context)
-               : absl::OkStatus();
+    return replaces_errors() ? replace_errors(block, options_.on_error.value,
+                                              ErrorsOf::own(), context)
+                             : absl::OkStatus();
   }
   std::vector<Part> lower() const override {
     std::vector<Part> parts = TransformOp::lower();
@@ -79,9 +78,7 @@ class Map final : public TransformOp,
     // Skipping numbers the elements anew: random access ends.
     return skips_errors() ? nullptr : this;
   }
-  const ErrorPolicy& error_policy() const override {
-    return options_.on_error;
-  }
+  const ErrorPolicy& error_policy() const override { return options_.on_error; }
 
   const FunctionRef& function() const override { return fn_; }
   std::shared_ptr<const Transform> with_function(

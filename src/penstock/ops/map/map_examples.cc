@@ -16,7 +16,10 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(5).map(
                    [](std::int64_t x) { return x * x; });
              },
-         .model = [] { return scalars({0, 1, 4, 9, 16}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 4, 9, 16});
+             }},
         {.name = "of a map",
          .make =
              [] {
@@ -35,15 +38,17 @@ PENSTOCK_EXAMPLES(
              [] {
                return Dataset::range(4)
                    .map([](std::int64_t x) {
-                     return std::make_tuple(x, std::string(
-                                                   static_cast<std::size_t>(x),
-                                                   'a'));
+                     return std::make_tuple(
+                         x, std::string(static_cast<std::size_t>(x), 'a'));
                    })
                    .map([](std::int64_t x, std::string_view s) {
                      return 100 * x + static_cast<std::int64_t>(s.size());
                    });
              },
-         .model = [] { return scalars({0, 101, 202, 303}); }},
+         .model =
+             [] {
+               return scalars({0, 101, 202, 303});
+             }},
         {.name = "to vectors of different length",
          .make =
              [] {
@@ -117,7 +122,10 @@ PENSTOCK_EXAMPLES(
                    },
                    {.on_error = ErrorPolicy::skip()});
              },
-         .model = [] { return scalars({0, 2, 3, 5, 6}); }},
+         .model =
+             [] {
+               return scalars({0, 2, 3, 5, 6});
+             }},
         {.name = "that fails, replacing",
          .make =
              [] {
@@ -129,7 +137,10 @@ PENSTOCK_EXAMPLES(
                    {.on_error = ErrorPolicy::replace(
                         Tensor::scalar<std::int64_t>(-1))});
              },
-         .model = [] { return scalars({0, -1, 2, 3, -1}); }},
+         .model =
+             [] {
+               return scalars({0, -1, 2, 3, -1});
+             }},
         {.name = "behind a filter, one at a time",
          .make =
              [] {

@@ -36,9 +36,9 @@ StatusOr<Tensor> map_array(const Ref<Buffer>& file, std::size_t begin,
   const std::string_view bytes(chars + begin, size);
   PS_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy(bytes));
   if (header.data_bytes > bytes.size() - header.data_offset) {
-    return absl::DataLossError(absl::StrCat(
-        "truncated: the array has ", header.data_bytes, " bytes, the file ",
-        bytes.size() - header.data_offset));
+    return absl::DataLossError(
+        absl::StrCat("truncated: the array has ", header.data_bytes,
+                     " bytes, the file ", bytes.size() - header.data_offset));
   }
   if (header.shape.rank() == 0) {
     return invalid_argument("the array must have rows, got a scalar");
@@ -71,12 +71,11 @@ StatusOr<Element> map_arrays(const std::string& path) {
     if (!array.ok()) {
       return annotate(array.status(), absl::StrCat("'", member.name, "': "));
     }
-    if (!items.empty() &&
-        array->shape()[0] != items[0].second[0].shape()[0]) {
+    if (!items.empty() && array->shape()[0] != items[0].second[0].shape()[0]) {
       return invalid_argument("arrays must have equally many rows, '",
                               items[0].first, "' has ",
-                              items[0].second[0].shape()[0], ", '",
-                              member.name, "' ", array->shape()[0]);
+                              items[0].second[0].shape()[0], ", '", member.name,
+                              "' ", array->shape()[0]);
     }
     items.emplace_back(member.name, *std::move(array));
   }
@@ -168,12 +167,13 @@ StatusOr<std::shared_ptr<const Operator>> make_npy(
       spec = own;
     } else if (!(spec == own)) {
       return invalid_argument("npy: files must have rows of one spec, '",
-                              files[0], "' has ", spec.to_string(), ", '",
-                              path, "' ", own.to_string());
+                              files[0], "' has ", spec.to_string(), ", '", path,
+                              "' ", own.to_string());
     }
     arrays.push_back(*std::move(mapped));
   }
-  if (arrays.empty()) return invalid_argument("npy: files must be given, got none");
+  if (arrays.empty())
+    return invalid_argument("npy: files must be given, got none");
   return std::make_shared<Npy>(files, std::move(arrays), std::move(spec));
 }
 

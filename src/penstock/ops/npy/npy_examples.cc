@@ -16,29 +16,40 @@ std::string npy_file(std::int64_t first, std::int64_t rows) {
 }
 
 PENSTOCK_EXAMPLES(
-    npy,
-    {
-        {.name = "an array",
-         .make = [] { return Dataset::npy(npy_file(0, 4)); },
-         .model = [] { return scalars({0, 1, 2, 3}); }},
-        {.name = "several arrays",
-         .make = [] { return Dataset::npy({npy_file(0, 4), npy_file(10, 3)}); },
-         .model = [] { return scalars({0, 1, 2, 3, 10, 11, 12}); }},
-        {.name = "filtered",
-         .make =
-             [] {
-               return Dataset::npy({npy_file(0, 4), npy_file(10, 3)})
-                   .filter([](std::int64_t x) { return x % 2 == 0; });
-             },
-         .model = [] { return scalars({0, 2, 10, 12}); }},
-        {.name = "under a global shuffle",
-         .make =
-             [] {
-               return Dataset::npy({npy_file(0, 4), npy_file(10, 3)})
-                   .shuffle(kGlobal, 1)
-                   .batch(2);
-             }},
-    });
+    npy, {
+             {.name = "an array",
+              .make = [] { return Dataset::npy(npy_file(0, 4)); },
+              .model =
+                  [] {
+                    return scalars({0, 1, 2, 3});
+                  }},
+             {.name = "several arrays",
+              .make =
+                  [] {
+                    return Dataset::npy({npy_file(0, 4), npy_file(10, 3)});
+                  },
+              .model =
+                  [] {
+                    return scalars({0, 1, 2, 3, 10, 11, 12});
+                  }},
+             {.name = "filtered",
+              .make =
+                  [] {
+                    return Dataset::npy({npy_file(0, 4), npy_file(10, 3)})
+                        .filter([](std::int64_t x) { return x % 2 == 0; });
+                  },
+              .model =
+                  [] {
+                    return scalars({0, 2, 10, 12});
+                  }},
+             {.name = "under a global shuffle",
+              .make =
+                  [] {
+                    return Dataset::npy({npy_file(0, 4), npy_file(10, 3)})
+                        .shuffle(kGlobal, 1)
+                        .batch(2);
+                  }},
+         });
 
 }  // namespace
 }  // namespace penstock::testing

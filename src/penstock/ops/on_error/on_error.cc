@@ -101,8 +101,10 @@ bool may_fail(const expr::Program& program, const expr::Node& node) {
     case OpClass::kUnary:
     case OpClass::kMath:
     case OpClass::kTest:
-    case OpClass::kCast: return false;
-    default: break;
+    case OpClass::kCast:
+      return false;
+    default:
+      break;
   }
   return node.op == expr::Op::kNative || node.op == expr::Op::kGather ||
          std::any_of(node.inputs.begin(), node.inputs.end(), [&](auto i) {
@@ -116,8 +118,9 @@ bool may_fail_natively(const Operator& op) {
   const auto program =
       stage == nullptr ? nullptr : program_of(*stage->function());
   return program != nullptr &&
-         std::any_of(program->nodes().begin(), program->nodes().end(),
-                     [&](const expr::Node& n) { return may_fail(*program, n); });
+         std::any_of(
+             program->nodes().begin(), program->nodes().end(),
+             [&](const expr::Node& n) { return may_fail(*program, n); });
 }
 
 bool inherits(const Operator& op) {
@@ -162,9 +165,9 @@ class Rewriter {
     std::vector<std::vector<std::string>> labels(node->inputs.size());
     bool changed = false;
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      PS_ASSIGN_OR_RETURN(NodeRef input,
-                          visit(node->inputs[i],
-                                inner != nullptr ? &labels[i] : nullptr));
+      PS_ASSIGN_OR_RETURN(
+          NodeRef input,
+          visit(node->inputs[i], inner != nullptr ? &labels[i] : nullptr));
       changed |= input != node->inputs[i];
       inputs.push_back(std::move(input));
     }
@@ -176,7 +179,8 @@ class Rewriter {
     const std::string label = out->stage().to_string();
     for (std::size_t i = 0; i < labels.size(); ++i) {
       for (std::string& inside : labels[i]) {
-        if (labels.size() > 1) inside = absl::StrCat(label, "[", i, "].", inside);
+        if (labels.size() > 1)
+          inside = absl::StrCat(label, "[", i, "].", inside);
         inner->push_back(std::move(inside));
       }
     }

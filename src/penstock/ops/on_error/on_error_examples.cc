@@ -20,10 +20,14 @@ PENSTOCK_EXAMPLES(
         {.name = "skip",
          .make =
              [] {
-               return Dataset::range(9).map(fails_on_thirds).with_options(
-                   {.on_error = ErrorPolicy::skip()});
+               return Dataset::range(9)
+                   .map(fails_on_thirds)
+                   .with_options({.on_error = ErrorPolicy::skip()});
              },
-         .model = [] { return scalars({0, 1, 3, 4, 6, 7}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 4, 6, 7});
+             }},
         {.name = "skip before a take",
          .make =
              [] {
@@ -32,7 +36,10 @@ PENSTOCK_EXAMPLES(
                    .map(fails_on_thirds)
                    .take(5);
              },
-         .model = [] { return scalars({0, 1, 3, 4, 6}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 4, 6});
+             }},
         {.name = "skip with a limit for each stage",
          .make =
              [] {
@@ -51,11 +58,15 @@ PENSTOCK_EXAMPLES(
         {.name = "replace",
          .make =
              [] {
-               return Dataset::range(6).map(fails_on_thirds).with_options(
-                   {.on_error = ErrorPolicy::replace(
-                        Tensor::scalar<std::int64_t>(-1))});
+               return Dataset::range(6)
+                   .map(fails_on_thirds)
+                   .with_options({.on_error = ErrorPolicy::replace(
+                                      Tensor::scalar<std::int64_t>(-1))});
              },
-         .model = [] { return scalars({0, 1, -1, 3, 4, -1}); }},
+         .model =
+             [] {
+               return scalars({0, 1, -1, 3, 4, -1});
+             }},
         {.name = "replace below a shuffle and a batch",
          .make =
              [] {
@@ -83,12 +94,17 @@ PENSTOCK_EXAMPLES(
                    })
                    .with_options({.on_error = ErrorPolicy::skip()});
              },
-         .model = [] { return scalars({0, 1, 3, 1, 3, 4, 3, 4}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 1, 3, 4, 3, 4});
+             }},
         {.name = "skip in a repeat",
          .make =
              [] {
-               return Dataset::range(4).map(fails_on_thirds).repeat(3).with_options(
-                   {.on_error = ErrorPolicy::skip(2)});
+               return Dataset::range(4)
+                   .map(fails_on_thirds)
+                   .repeat(3)
+                   .with_options({.on_error = ErrorPolicy::skip(2)});
              },
          .model =
              [] {

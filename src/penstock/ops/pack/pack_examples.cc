@@ -30,8 +30,8 @@ Element row_of(const std::vector<Sequence>& segments, std::size_t length) {
     }
   }
   for (Sequence* s : {&values, &ids, &positions}) s->resize(length, 0);
-  return Element::tuple({Tensor::from(values), Tensor::from(ids),
-                         Tensor::from(positions)});
+  return Element::tuple(
+      {Tensor::from(values), Tensor::from(ids), Tensor::from(positions)});
 }
 
 // First fit over `open` rows.

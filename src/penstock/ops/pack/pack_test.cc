@@ -35,11 +35,11 @@ TEST(Pack, GivesValuesSegmentIdsAndPositions) {
 
 TEST(Pack, ADictGetsKeysForSegmentIdsAndPositions) {
   const Dataset packed =
-      Dataset::from_list({Element::dict({{"x", Tensor::from<std::int32_t>(
-                                                   {1, 2})},
-                                         {"y", Tensor::from<float>({3})}}),
-                          Element::dict({{"x", Tensor::from<std::int32_t>({4})},
-                                         {"y", Tensor::from<float>({5, 6})}})})
+      Dataset::from_list(
+          {Element::dict({{"x", Tensor::from<std::int32_t>({1, 2})},
+                          {"y", Tensor::from<float>({3})}}),
+           Element::dict({{"x", Tensor::from<std::int32_t>({4})},
+                          {"y", Tensor::from<float>({5, 6})}})})
           .pack({3, 4});
   const auto rows = packed.to_list();
   ASSERT_EQ(rows.size(), 1U);
@@ -56,8 +56,7 @@ TEST(Pack, ADictGetsKeysForSegmentIdsAndPositions) {
 TEST(Pack, StringsAndPaddingValues) {
   const auto strings = [](std::vector<std::string_view> values) {
     return Element(
-        Tensor::strings(values,
-                        Shape{static_cast<std::int64_t>(values.size())})
+        Tensor::strings(values, Shape{static_cast<std::int64_t>(values.size())})
             .value());
   };
   const auto rows = Dataset::from_list({strings({"a", "bc"}), strings({"d"})})
@@ -100,9 +99,8 @@ TEST(Pack, ATooLongSequenceNamesLengthAndElement) {
 }
 
 TEST(Pack, SplitsLongSequencesOverRows) {
-  const auto rows = sequences({{9}, {1, 2, 3, 4, 5}})
-                        .pack(2, {.split_long = true})
-                        .to_list();
+  const auto rows =
+      sequences({{9}, {1, 2, 3, 4, 5}}).pack(2, {.split_long = true}).to_list();
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(ints(rows[0][0]), (Ints{9, 0}));
   EXPECT_EQ(ints(rows[1][0]), (Ints{1, 2}));
@@ -118,16 +116,15 @@ TEST(Pack, DropRemainderLeavesOutOpenRows) {
 }
 
 TEST(Pack, RowsOfUnknownSpecsMustAgree) {
-  const Outcomes got =
-      run(Dataset::range(3)
-              .map([](const Element& e) -> StatusOr<Element> {
-                if (e[0].value<std::int64_t>() == 1) {
-                  return Element(Tensor::from<float>({1, 2}));
-                }
-                return Element(Tensor::from(Ints{3}));
-              })
-              .pack(4),
-          10);
+  const Outcomes got = run(Dataset::range(3)
+                               .map([](const Element& e) -> StatusOr<Element> {
+                                 if (e[0].value<std::int64_t>() == 1) {
+                                   return Element(Tensor::from<float>({1, 2}));
+                                 }
+                                 return Element(Tensor::from(Ints{3}));
+                               })
+                               .pack(4),
+                           10);
   ASSERT_EQ(got.size(), 2U);
   EXPECT_NE(to_std(got[0].error.message()).find("pack#2: element 1: the "),
             std::string::npos)
@@ -141,7 +138,9 @@ TEST(Pack, BadArgumentsAreNamed) {
             "pack: length must be in [1, 2^31), got 0");
   EXPECT_EQ(build_error([&] { (void)ok.pack(4, {.num_open = 0}); }),
             "pack: num_open must be >= 1, got 0");
-  EXPECT_EQ(build_error([&] { (void)ok.pack({4, 5}); }),
+  EXPECT_EQ(build_error([&] {
+              (void)ok.pack({4, 5});
+            }),
             "pack: lengths must have one for each leaf (1), or one for all, "
             "got 2");
   EXPECT_EQ(build_error([&] { (void)ok.pack(1); }),
@@ -151,8 +150,9 @@ TEST(Pack, BadArgumentsAreNamed) {
               (void)ok.pack(4, {.padding_values = {Tensor::scalar(1.0F)}});
             }),
             "pack: padding_values must be int32, got float32");
-  EXPECT_NE(build_error([&] { (void)Dataset::range(3).pack(4); })
-                .find("pack: elements must be made of tensors of rank 1"),
+  EXPECT_NE(build_error([&] {
+              (void)Dataset::range(3).pack(4);
+            }).find("pack: elements must be made of tensors of rank 1"),
             std::string::npos);
   EXPECT_EQ(build_error([&] {
               (void)Dataset::from_list(
@@ -172,12 +172,12 @@ TEST(Pack, CardinalityIsOnlyKnownWithoutOrWithEndlessInput) {
 }
 
 TEST(Pack, AStateHoldsPositionsOnly) {
-  const Dataset packed = Dataset::range(100000)
-                             .map([](std::int64_t x) {
-                               return Tensor::from(
-                                   Ints(static_cast<std::size_t>(x % 97), 1));
-                             })
-                             .pack(1000, {.num_open = 8});
+  const Dataset packed =
+      Dataset::range(100000)
+          .map([](std::int64_t x) {
+            return Tensor::from(Ints(static_cast<std::size_t>(x % 97), 1));
+          })
+          .pack(1000, {.num_open = 8});
   Iterator it = packed.iterator();
   for (int i = 0; i < 40; ++i) (void)it.next();
   // Eight rows of about twenty sequences, four bytes each at most.

@@ -1,8 +1,9 @@
 #include "penstock/ops/pack/packed_row.h"
-#include "penstock/ops/leaf_label.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "penstock/ops/leaf_label.h"
 
 namespace penstock::ops {
 namespace {
@@ -16,8 +17,10 @@ StatusOr<const Structure*> packed_structure(const Structure* element) {
   using Kind = Structure::Kind;
   const auto children = element->children();
   switch (element->kind()) {
-    case Kind::kLeaf: return Structure::leaves(3);
-    case Kind::kAbsent: return element;
+    case Kind::kLeaf:
+      return Structure::leaves(3);
+    case Kind::kAbsent:
+      return element;
     case Kind::kRagged:
       return invalid_argument(
           "elements must be made of tensors of rank 1, got a ragged value");
@@ -29,7 +32,8 @@ StatusOr<const Structure*> packed_structure(const Structure* element) {
       }
       return Structure::tuple(std::move(out), element->tag());
     }
-    case Kind::kDict: break;
+    case Kind::kDict:
+      break;
   }
   std::vector<std::pair<std::string, const Structure*>> items;
   for (std::size_t i = 0; i < children.size(); ++i) {
@@ -56,8 +60,7 @@ StatusOr<const Structure*> packed_structure(const Structure* element) {
 Status PackLayout::check_leaves(std::size_t leaves) const {
   if (options_.lengths.size() != 1 && options_.lengths.size() != leaves) {
     return invalid_argument("lengths must have one for each leaf (", leaves,
-                            "), or one for all, got ",
-                            options_.lengths.size());
+                            "), or one for all, got ", options_.lengths.size());
   }
   const std::size_t values = options_.padding_values.size();
   if (values > 1 && values != leaves) {
@@ -95,9 +98,9 @@ StatusOr<Spec> PackLayout::output_spec(const Spec& input) const {
     }
     const std::int64_t size = leaf.shape.has_rank() ? leaf.shape[0] : 0;
     if (size > length(i) && !options_.split_long) {
-      return invalid_argument("length must be >= ", size,
-                              ", as the sequences", which, " are, got ",
-                              length(i), "; or use split_long");
+      return invalid_argument("length must be >= ", size, ", as the sequences",
+                              which, " are, got ", length(i),
+                              "; or use split_long");
     }
     const Tensor* value = padding(i);
     if (value != nullptr && leaf.dtype != DType::kInvalid &&
@@ -131,16 +134,16 @@ Status PackLayout::measure(
   for (std::size_t i = 0; i < leaves; ++i) {
     const Tensor& tensor = element[i];
     if (tensor.rank() != 1 || tensor.dtype() == DType::kObject) {
-      return invalid_argument("the element must be made of tensors of rank 1, "
-                              "but", leaf_label(i, leaves), " it is ",
-                              Spec::of(element).to_string());
+      return invalid_argument(
+          "the element must be made of tensors of rank 1, "
+          "but",
+          leaf_label(i, leaves), " it is ", Spec::of(element).to_string());
     }
     const std::int64_t size = tensor.shape()[0];
     if (size > length(i) && !options_.split_long) {
-      return invalid_argument(
-          "the sequence", leaf_label(i, leaves), " has ", size,
-          " values, but a row has length ", length(i),
-          "; use a larger length, or split_long");
+      return invalid_argument("the sequence", leaf_label(i, leaves), " has ",
+                              size, " values, but a row has length ", length(i),
+                              "; use a larger length, or split_long");
     }
     const Tensor* value = padding(i);
     if (value != nullptr && value->dtype() != tensor.dtype()) {
@@ -224,8 +227,7 @@ StatusOr<Element> PackLayout::write(const PackedRow& row) const {
     for (std::size_t k = 0; k < elements.size(); ++k) {
       const Tensor& whole = elements[k][i];
       const std::int64_t size = whole.shape()[0];
-      const std::int64_t begin =
-          std::min(size, row.pieces[k].part * length(i));
+      const std::int64_t begin = std::min(size, row.pieces[k].part * length(i));
       const std::int64_t end = std::min(size, begin + length(i));
       pieces[k] = whole.rows(begin, end);
       for (std::int64_t j = 0; j < end - begin; ++j, ++at) {

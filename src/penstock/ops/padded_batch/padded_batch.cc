@@ -39,9 +39,8 @@ Status check_structure(const Structure* s) {
 // The value to pad with, `width` bytes of it, many times over.
 void fill(std::byte* out, const std::byte* value, std::size_t width,
           std::int64_t count) {
-  const bool uniform =
-      std::all_of(value, value + width,
-                  [&](std::byte b) { return b == value[0]; });
+  const bool uniform = std::all_of(value, value + width,
+                                   [&](std::byte b) { return b == value[0]; });
   const auto bytes = static_cast<std::size_t>(count) * width;
   if (uniform) {
     std::memset(out, std::to_integer<int>(value[0]), bytes);
@@ -94,8 +93,8 @@ class Padder {
 
  private:
   template <class Copy, class Pad>
-  void walk(std::size_t d, std::int64_t to, std::int64_t from,
-            const Copy& copy, const Pad& pad) const {
+  void walk(std::size_t d, std::int64_t to, std::int64_t from, const Copy& copy,
+            const Pad& pad) const {
     if (d + 1 == last_) {
       copy(to, from, from_[d] * from_strides_[d]);
     } else {
@@ -132,8 +131,8 @@ StatusOr<Tensor> pad_strings(std::span<const Tensor> rows, const Shape& to,
                             filler);
             });
   }
-  return Tensor::strings(
-      values, to.prepended(static_cast<std::int64_t>(rows.size())));
+  return Tensor::strings(values,
+                         to.prepended(static_cast<std::int64_t>(rows.size())));
 }
 
 StatusOr<Tensor> pad_dense(std::span<const Tensor> rows, const Shape& to,
@@ -215,8 +214,8 @@ class PaddedBatch final : public GroupingOp {
       if (t.dtype() == DType::kString) {
         fp.add(t.str());
       } else {
-        fp.add({reinterpret_cast<const char*>(t.data()),
-                dtype_size(t.dtype())});
+        fp.add(
+            {reinterpret_cast<const char*>(t.data()), dtype_size(t.dtype())});
       }
     }
   }
@@ -246,10 +245,10 @@ class PaddedBatch final : public GroupingOp {
         value->dtype() == dtype) {
       return absl::OkStatus();
     }
-    return invalid_argument(
-        "padding_values", leaf_label(leaf, leaves), " must be ",
-        to_absl(dtype_name(dtype)), " as the elements are, got ",
-        to_absl(dtype_name(value->dtype())));
+    return invalid_argument("padding_values", leaf_label(leaf, leaves),
+                            " must be ", to_absl(dtype_name(dtype)),
+                            " as the elements are, got ",
+                            to_absl(dtype_name(value->dtype())));
   }
   // Shape of the padded leaf as far as it is known when the graph is built.
   StatusOr<PartialShape> static_shape(std::size_t i, const LeafSpec& leaf,
@@ -275,8 +274,7 @@ class PaddedBatch final : public GroupingOp {
       }
     }
     if (fits) return out;
-    return invalid_argument("padded_shapes", which, " is ",
-                            wanted->to_string(),
+    return invalid_argument("padded_shapes", which, " is ", wanted->to_string(),
                             ", into which elements of shape ",
                             leaf.shape.to_string(), " do not fit");
   }
@@ -326,8 +324,7 @@ class PaddedBatch final : public GroupingOp {
     }
     PS_RETURN_IF_ERROR(check_same_dtype(rows, leaf));
     tensors = column.rows();
-    PS_RETURN_IF_ERROR(
-        check_value(leaf, leaves, tensors.front().dtype()));
+    PS_RETURN_IF_ERROR(check_value(leaf, leaves, tensors.front().dtype()));
     Shape to = tensors.front().shape();
     bool equal = true;
     for (std::size_t r = 1; r < tensors.size(); ++r) {
@@ -365,10 +362,10 @@ class PaddedBatch final : public GroupingOp {
     const PartialShape* wanted = padded_shape(leaf);
     if (wanted == nullptr) return absl::OkStatus();
     if (wanted->rank() != shape.rank()) {
-      return invalid_argument(
-          "element ", rows.origins().at(r).to_string(), " has shape ",
-          shape.to_string(), which, ", but padded_shapes is ",
-          wanted->to_string(), ", of another rank");
+      return invalid_argument("element ", rows.origins().at(r).to_string(),
+                              " has shape ", shape.to_string(), which,
+                              ", but padded_shapes is ", wanted->to_string(),
+                              ", of another rank");
     }
     const Shape have = shape;
     for (std::size_t d = 0; d < shape.rank(); ++d) {

@@ -7,10 +7,10 @@
 namespace penstock {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::build_status;
+using ::testing::ElementsAre;
 using testing::growing;
+using ::testing::HasSubstr;
 
 // [0], [1, 1], [2, 2, 2] ...: element x is x + 1 times x.
 std::vector<std::int64_t> values(const Element& e, std::size_t leaf = 0) {
@@ -32,8 +32,7 @@ TEST(PaddedBatch, PadsToAGivenShapeWithAGivenValue) {
       2, {.padded_shapes = {PartialShape{4}},
           .padding_values = {Tensor::scalar<std::int64_t>(-1)},
           .drop_remainder = true});
-  EXPECT_EQ(ds.element_spec(),
-            Spec::tensor(DType::kInt64, PartialShape{2, 4}));
+  EXPECT_EQ(ds.element_spec(), Spec::tensor(DType::kInt64, PartialShape{2, 4}));
   const auto batches = ds.to_list();
   ASSERT_EQ(batches.size(), 1u);
   EXPECT_THAT(values(batches[0]), ElementsAre(0, -1, -1, -1, 1, 1, -1, -1));
@@ -56,15 +55,15 @@ TEST(PaddedBatch, PadsInnerDimensionsInPlace) {
 TEST(PaddedBatch, PadsEachLeafByItsOwnRule) {
   const auto ds = Dataset::range(2).map([](std::int64_t x) {
     return std::make_tuple(
-        std::vector<std::int64_t>(static_cast<std::size_t>(x), 7),
-        x,
+        std::vector<std::int64_t>(static_cast<std::size_t>(x), 7), x,
         std::vector<float>(static_cast<std::size_t>(2 - x), 1.f));
   });
   const auto batch =
-      ds.padded_batch(2, {.padded_shapes = {PartialShape{2}, PartialShape(Shape{}),
-                                            PartialShape{kUnknownDim}},
-                          .padding_values = {Tensor::scalar<std::int64_t>(9),
-                                             Tensor(), Tensor::scalar(3.f)}})
+      ds.padded_batch(
+            2, {.padded_shapes = {PartialShape{2}, PartialShape(Shape{}),
+                                  PartialShape{kUnknownDim}},
+                .padding_values = {Tensor::scalar<std::int64_t>(9), Tensor(),
+                                   Tensor::scalar(3.f)}})
           .to_list();
   ASSERT_EQ(batch.size(), 1u);
   EXPECT_THAT(values(batch[0], 0), ElementsAre(9, 9, 7, 9));
@@ -80,8 +79,8 @@ TEST(PaddedBatch, PadsStringsWithEmptyOnesByDefault) {
   });
   auto batch = ds.padded_batch(2).to_list();
   EXPECT_THAT(batch[0][0].strs(), ElementsAre("ab", "", "ab", "ab"));
-  batch =
-      ds.padded_batch(2, {.padding_values = {Tensor::string("<pad>")}}).to_list();
+  batch = ds.padded_batch(2, {.padding_values = {Tensor::string("<pad>")}})
+              .to_list();
   EXPECT_THAT(batch[0][0].strs(), ElementsAre("ab", "<pad>", "ab", "ab"));
 }
 
@@ -134,7 +133,8 @@ TEST(PaddedBatch, RefusesBadArgumentsWhenTheGraphIsBuilt) {
 }
 
 TEST(PaddedBatch, RefusesWhatTheSpecShowsNotToFit) {
-  const auto spec_error = [](const Spec& spec, PaddedBatchOptions options = {}) {
+  const auto spec_error = [](const Spec& spec,
+                             PaddedBatchOptions options = {}) {
     return build_status([&] {
       return Dataset::range(3)
           .map([](const Element& e) -> StatusOr<Element> { return e; },
@@ -157,10 +157,9 @@ TEST(PaddedBatch, RefusesWhatTheSpecShowsNotToFit) {
                   .ok());
   // None and ragged components.
   EXPECT_THAT(
-      std::string(
-          spec_error(Spec::tuple({Spec::scalar<float>(),
-                                  Spec(Structure::absent(), {})}))
-              .message()),
+      std::string(spec_error(Spec::tuple({Spec::scalar<float>(),
+                                          Spec(Structure::absent(), {})}))
+                      .message()),
       HasSubstr("None components cannot be padded"));
   EXPECT_THAT(
       std::string(spec_error(Spec(Structure::ragged(1), {{}, {}})).message()),
@@ -168,12 +167,12 @@ TEST(PaddedBatch, RefusesWhatTheSpecShowsNotToFit) {
 }
 
 TEST(PaddedBatch, ChecksUnknownSpecsAgainstTheData) {
-  const auto ds = Dataset::range(4).map(
-      [](const Element& e) -> StatusOr<Element> {
+  const auto ds =
+      Dataset::range(4).map([](const Element& e) -> StatusOr<Element> {
         const auto x = e[0].value<std::int64_t>();
         if (x >= 2) return Element::tuple({e, Element::absent()});
-        return Element(Tensor::from(std::vector<std::int64_t>(
-            static_cast<std::size_t>(x) + 1, x)));
+        return Element(Tensor::from(
+            std::vector<std::int64_t>(static_cast<std::size_t>(x) + 1, x)));
       });
   EXPECT_FALSE(ds.element_spec().known());
   auto it = ds.padded_batch(2).iterator();
@@ -186,13 +185,13 @@ TEST(PaddedBatch, ChecksUnknownSpecsAgainstTheData) {
 }
 
 TEST(PaddedBatch, NamesBothElementsWhenRanksDiffer) {
-  auto it = Dataset::range(2)
-                .map([](std::int64_t x) {
-                  return x == 0 ? Tensor::scalar(x)
-                                : Tensor::from<std::int64_t>({x});
-                })
-                .padded_batch(2)
-                .iterator();
+  auto it =
+      Dataset::range(2)
+          .map([](std::int64_t x) {
+            return x == 0 ? Tensor::scalar(x) : Tensor::from<std::int64_t>({x});
+          })
+          .padded_batch(2)
+          .iterator();
   const Status status = it.try_next().status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
@@ -208,7 +207,8 @@ TEST(PaddedBatch, GivesRandomAccess) {
 
 TEST(PaddedBatch, OfNothingIsNothing) {
   EXPECT_TRUE(growing(0, 1).padded_batch(2).to_list().empty());
-  EXPECT_TRUE(growing(1, 1).padded_batch(2, {.drop_remainder = true})
+  EXPECT_TRUE(growing(1, 1)
+                  .padded_batch(2, {.drop_remainder = true})
                   .to_list()
                   .empty());
 }

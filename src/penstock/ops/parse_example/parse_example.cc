@@ -56,8 +56,8 @@ Block::Errors merged(const Block& block,
                      const CallContext& context) {
   Block::Errors out = block.errors();
   for (auto& [row, status] : failed) {
-    out.emplace_back(
-        row, context.error(std::move(status), block.origins().at(row)));
+    out.emplace_back(row,
+                     context.error(std::move(status), block.origins().at(row)));
   }
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -85,8 +85,7 @@ class ParseExample final : public TransformOp, public FailsOnElements {
       if (shape.rank() == 1) return parser_->batch_spec(shape[0]);
     }
     return invalid_argument(
-        "elements must be strings or batches of strings, got ",
-        in.to_string());
+        "elements must be strings or batches of strings, got ", in.to_string());
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     return in[0];
@@ -104,9 +103,8 @@ class ParseExample final : public TransformOp, public FailsOnElements {
       for (std::int64_t i = 0; i < block.size(); ++i) {
         if (block.error_at(i) != nullptr) continue;
         const Column& column = block.column(0);
-        const std::size_t rank = column.packed()
-                                     ? column.tensor().rank() - 1
-                                     : column.row(i).rank();
+        const std::size_t rank =
+            column.packed() ? column.tensor().rank() - 1 : column.row(i).rank();
         if (rank == 1) return apply_batches(block, context);
         break;
       }
@@ -118,8 +116,8 @@ class ParseExample final : public TransformOp, public FailsOnElements {
   Status apply_singles(Block& block, CallContext& context) const {
     auto records = strings_of(block);
     if (!records.ok()) {
-      block = error_block(block, context.error(records.status(),
-                                               block.origins().at(0)));
+      block = error_block(
+          block, context.error(records.status(), block.origins().at(0)));
       return absl::OkStatus();
     }
     std::vector<FeatureColumn> parsed;
@@ -151,9 +149,8 @@ class ParseExample final : public TransformOp, public FailsOnElements {
     std::vector<std::pair<std::int64_t, Status>> failed;
     PS_RETURN_IF_ERROR(parser_->parse(records, {}, parsed, failed));
     if (!failed.empty()) {
-      return annotate(failed[0].second,
-                      absl::StrCat("record ", failed[0].first,
-                                   " of the batch: "));
+      return annotate(failed[0].second, absl::StrCat("record ", failed[0].first,
+                                                     " of the batch: "));
     }
     return parser_->batch(std::move(parsed));
   }
@@ -162,8 +159,7 @@ class ParseExample final : public TransformOp, public FailsOnElements {
   const Spec spec_;
 };
 
-class ParseSequenceExample final : public TransformOp,
-                                   public FailsOnElements {
+class ParseSequenceExample final : public TransformOp, public FailsOnElements {
  public:
   ParseSequenceExample(std::shared_ptr<const SequenceExampleParser> parser,
                        std::string names, std::string identity)
@@ -191,8 +187,8 @@ class ParseSequenceExample final : public TransformOp,
   Status apply(Block& block, CallContext& context) const override {
     auto records = strings_of(block);
     if (!records.ok()) {
-      block = error_block(block, context.error(records.status(),
-                                               block.origins().at(0)));
+      block = error_block(
+          block, context.error(records.status(), block.origins().at(0)));
       return absl::OkStatus();
     }
     return replace_each_row(block, context, [&](std::int64_t row) {
@@ -219,8 +215,8 @@ StatusOr<std::shared_ptr<const Operator>> make_parse_sequence_example(
     std::vector<Feature> context, std::vector<Feature> sequences) {
   std::string names =
       absl::StrCat(names_of(context), "; ", names_of(sequences));
-  std::string identity =
-      absl::StrCat(features_identity(context), ";", features_identity(sequences));
+  std::string identity = absl::StrCat(features_identity(context), ";",
+                                      features_identity(sequences));
   auto parser =
       SequenceExampleParser::make(std::move(context), std::move(sequences));
   if (!parser.ok()) {

@@ -27,10 +27,10 @@ std::vector<Feature> features() {
 }
 
 Element parse_example_row(I64 i) {
-  return Element::dict({{"x", Tensor::scalar(i)},
-                        {"v", Tensor::from(std::vector<float>(
-                                  static_cast<std::size_t>(i % 3),
-                                  static_cast<float>(i)))}});
+  return Element::dict(
+      {{"x", Tensor::scalar(i)},
+       {"v", Tensor::from(std::vector<float>(static_cast<std::size_t>(i % 3),
+                                             static_cast<float>(i)))}});
 }
 
 std::vector<Element> rows(I64 n) {
@@ -53,12 +53,14 @@ PENSTOCK_EXAMPLES(
              },
          .model =
              [] {
-               return std::vector<Element>{Element::dict(
-                   {{"x", Tensor::from<I64>({0, 1, 2, 3, 4})}})};
+               return std::vector<Element>{
+                   Element::dict({{"x", Tensor::from<I64>({0, 1, 2, 3, 4})}})};
              }},
         {.name = "ragged batches",
          .make =
-             [] { return example_records(8).batch(3).parse_example(features()); }},
+             [] {
+               return example_records(8).batch(3).parse_example(features());
+             }},
         {.name = "a damaged record",
          .make = [] { return example_records(5, 2).parse_example(features()); },
          .model =
@@ -76,8 +78,7 @@ PENSTOCK_EXAMPLES(
          .model =
              [] {
                return std::vector<Element>{
-                   Element::dict({{"x", Tensor::from<I64>({0, 1})}}),
-                   failed()};
+                   Element::dict({{"x", Tensor::from<I64>({0, 1})}}), failed()};
              }},
         {.name = "behind a filter",
          .make =
@@ -119,7 +120,10 @@ PENSTOCK_EXAMPLES(
                        {fixed_len_feature("x", DType::kInt64)}, {})
                    .map([](const Element& e) { return e.child(0)["x"]; });
              },
-         .model = [] { return scalars({0, 1, 3, 4, 5}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 4, 5});
+             }},
     });
 
 }  // namespace

@@ -10,13 +10,22 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "nothing ahead",
          .make = [] { return Dataset::range(6).map(doubled).prefetch(0); },
-         .model = [] { return scalars({0, 2, 4, 6, 8, 10}); }},
+         .model =
+             [] {
+               return scalars({0, 2, 4, 6, 8, 10});
+             }},
         {.name = "a few ahead",
          .make = [] { return Dataset::range(6).map(doubled).prefetch(3); },
-         .model = [] { return scalars({0, 2, 4, 6, 8, 10}); }},
+         .model =
+             [] {
+               return scalars({0, 2, 4, 6, 8, 10});
+             }},
         {.name = "as the engine thinks",
          .make = [] { return Dataset::range(6).map(doubled).prefetch(); },
-         .model = [] { return scalars({0, 2, 4, 6, 8, 10}); }},
+         .model =
+             [] {
+               return scalars({0, 2, 4, 6, 8, 10});
+             }},
         {.name = "of nothing",
          .make = [] { return Dataset::range(0).prefetch(2); },
          .model = [] { return scalars({}); }},
@@ -45,8 +54,12 @@ PENSTOCK_EXAMPLES(
         {.name = "twice",
          .make =
              [] {
-               return Dataset::range(30).map(doubled).prefetch(1).map(doubled)
-                   .prefetch(0).take(20);
+               return Dataset::range(30)
+                   .map(doubled)
+                   .prefetch(1)
+                   .map(doubled)
+                   .prefetch(0)
+                   .take(20);
              },
          .model =
              [] {

@@ -52,8 +52,7 @@ class RaggedBatch final : public GroupingOp {
   }
   Status apply(Block& block, CallContext& context) const override {
     return combine_groups(
-        block, size_, context,
-        [&](const Block& group) -> StatusOr<Element> {
+        block, size_, context, [&](const Block& group) -> StatusOr<Element> {
           PS_ASSIGN_OR_RETURN(const Block rows, uniform_rows(group));
           return stack_rows(rows, ranks_of(rows));
         });

@@ -28,10 +28,9 @@ TEST(RaggedBatch, KeepsRowsOfDifferentLength) {
 TEST(RaggedBatch, SpecTellsWhatComesOut) {
   const Dataset ds =
       Dataset::range(6).map(repeated).ragged_batch(2, {.drop_remainder = true});
-  EXPECT_EQ(ds.element_spec(),
-            Spec(Structure::ragged(1),
-                 {{DType::kInt64, PartialShape{kUnknownDim}},
-                  {DType::kInt64, PartialShape{3}}}));
+  EXPECT_EQ(ds.element_spec(), Spec(Structure::ragged(1),
+                                    {{DType::kInt64, PartialShape{kUnknownDim}},
+                                     {DType::kInt64, PartialShape{3}}}));
   for (const Element& e : ds.to_list()) {
     EXPECT_TRUE(ds.element_spec().check(e).ok());
   }
@@ -53,11 +52,11 @@ TEST(RaggedBatch, IsRaggedUpToTheLastUnknownDimension) {
           .map(
               [](const Element& e) -> StatusOr<Element> {
                 const auto x = e[0].value<I64>();
-                return Element(Tensor::from(repeated(2 * x))
-                                   .reshaped(Shape{2, x, 1}));
+                return Element(
+                    Tensor::from(repeated(2 * x)).reshaped(Shape{2, x, 1}));
               },
-              {.output_signature = Spec::tensor(DType::kInt64,
-                                           PartialShape{2, kUnknownDim, 1})})
+              {.output_signature = Spec::tensor(
+                   DType::kInt64, PartialShape{2, kUnknownDim, 1})})
           .ragged_batch(3);
   const Element batch = ds.to_list().at(0);
   EXPECT_EQ(batch.structure(), Structure::ragged(2));
@@ -70,15 +69,16 @@ TEST(RaggedBatch, IsRaggedUpToTheLastUnknownDimension) {
 TEST(RaggedBatch, UnknownShapesAreRaggedInAllDimensions) {
   // Equal lengths: still ragged, or the structure would hang on the data.
   const Dataset ds = Dataset::range(2)
-                         .map([](I64 x) { return Tensor::from<I64>({x, x}); })
+                         .map([](I64 x) {
+                           return Tensor::from<I64>({x, x});
+                         })
                          .ragged_batch(2);
   EXPECT_FALSE(ds.element_spec().known());
   EXPECT_EQ(ds.to_list().at(0).structure(), Structure::ragged(1));
 }
 
 TEST(RaggedBatch, BatchOfRaggedValuesGainsALevel) {
-  const Dataset ds =
-      Dataset::range(5).map(repeated).ragged_batch(2).batch(2);
+  const Dataset ds = Dataset::range(5).map(repeated).ragged_batch(2).batch(2);
   const auto batches = ds.to_list();
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].structure(), Structure::ragged(2));
@@ -105,14 +105,15 @@ TEST(RaggedBatch, KeepsStrings) {
 }
 
 TEST(RaggedBatch, NamesElementsThatDoNotFit) {
-  auto inner = Dataset::range(1, 3)
-                   .map([](I64 x) {
-                     return std::tuple(
-                         Tensor::from(repeated(2 * x)).reshaped(Shape{x, 2}), x);
-                   })
-                   .map([](Tensor t, I64 x) {
-                     return x == 2 ? t.reshaped(Shape{4, 1}) : t;
-                   });
+  auto inner =
+      Dataset::range(1, 3)
+          .map([](I64 x) {
+            return std::tuple(
+                Tensor::from(repeated(2 * x)).reshaped(Shape{x, 2}), x);
+          })
+          .map([](Tensor t, I64 x) {
+            return x == 2 ? t.reshaped(Shape{4, 1}) : t;
+          });
   // Ragged in both dimensions, so these fit.
   EXPECT_TRUE(inner.ragged_batch(2).iterator().try_next().ok());
   auto ranks = Dataset::range(1, 3).map([](I64 x) {
@@ -124,8 +125,7 @@ TEST(RaggedBatch, NamesElementsThatDoNotFit) {
           ranks.ragged_batch(2).iterator().try_next().status().message()),
       HasSubstr("element 1: ragged: a tensor of shape (1,) has too few"));
   auto bad = Dataset::range(2).map([](const Element&) -> StatusOr<Element> {
-    return Element::ragged(Tensor::from<I64>({1}),
-                           {Tensor::from<I64>({0, 5})});
+    return Element::ragged(Tensor::from<I64>({1}), {Tensor::from<I64>({0, 5})});
   });
   EXPECT_THAT(
       std::string(bad.batch(2).iterator().try_next().status().message()),
@@ -148,8 +148,8 @@ TEST(RaggedBatch, OfNothingIsNothing) {
 }
 
 TEST(Batch, SliceOfAMixedBlockWithOneStructureIsBatched) {
-  const auto ds = Dataset::range(4).map(
-      [](const Element& e) -> StatusOr<Element> {
+  const auto ds =
+      Dataset::range(4).map([](const Element& e) -> StatusOr<Element> {
         if (e[0].value<I64>() < 2) return e;
         return Element::tuple({e, e});
       });
@@ -160,13 +160,12 @@ TEST(Batch, SliceOfAMixedBlockWithOneStructureIsBatched) {
 }
 
 TEST(Batch, ElementsWithoutLeavesAreBatchedAsStructure) {
-  const auto batches =
-      Dataset::range(3)
-          .map([](const Element&) -> StatusOr<Element> {
-            return Element::tuple({Element::absent()});
-          })
-          .batch(2)
-          .to_list();
+  const auto batches = Dataset::range(3)
+                           .map([](const Element&) -> StatusOr<Element> {
+                             return Element::tuple({Element::absent()});
+                           })
+                           .batch(2)
+                           .to_list();
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[1].structure(), Structure::tuple({Structure::absent()}));
 }

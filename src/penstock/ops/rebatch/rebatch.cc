@@ -128,10 +128,10 @@ class Recut final : public Sequencer {
     const Origin origin = taken.block().origins().at(row);
     ErrorRef error = taken.block().error_ref(row);
     if (!error) {
-      auto rows = rows_of(taken.block().element(row),
-                          OriginPath::extend(origin.path,
-                                             OriginPath::Kind::kInner,
-                                             origin.ordinal));
+      auto rows =
+          rows_of(taken.block().element(row),
+                  OriginPath::extend(origin.path, OriginPath::Kind::kInner,
+                                     origin.ordinal));
       if (rows.ok()) {
         piece.rows = *std::move(rows);
         piece.bytes = taken.byte_size();
@@ -178,12 +178,9 @@ class Recut final : public Sequencer {
 
 class Rebatch final : public Operator, public Transform {
  public:
-  Rebatch(Sizes sizes,
-          std::vector<std::shared_ptr<const Transform>> stackers,
+  Rebatch(Sizes sizes, std::vector<std::shared_ptr<const Transform>> stackers,
           std::optional<std::int64_t> rows)
-      : sizes_(std::move(sizes)),
-        stackers_(std::move(stackers)),
-        rows_(rows) {}
+      : sizes_(std::move(sizes)), stackers_(std::move(stackers)), rows_(rows) {}
 
   std::string_view op() const override { return "rebatch"; }
   std::string describe() const override {
@@ -234,8 +231,8 @@ class Rebatch final : public Operator, public Transform {
   Status apply(Block& block, CallContext& context) const override {
     if (sizes_.list.size() == 1) return stackers_[0]->apply(block, context);
     // Blocks are cut between rounds, so the first size is due.
-    const std::int64_t first =
-        context.tag / sizes_.round * static_cast<std::int64_t>(stackers_.size());
+    const std::int64_t first = context.tag / sizes_.round *
+                               static_cast<std::int64_t>(stackers_.size());
     std::vector<Block> batches;
     std::int64_t begin = 0;
     for (std::size_t k = 0; begin < block.size(); ++k) {
@@ -273,9 +270,10 @@ StatusOr<std::shared_ptr<const Operator>> make_rebatch(
       return invalid_argument("rebatch: batch_size must be >= 1, got ", size);
     }
     if (__builtin_add_overflow(sizes.round, size, &sizes.round)) {
-      return invalid_argument("rebatch: batch_sizes must have a sum below "
-                              "2^63, got ",
-                              size, " in it");
+      return invalid_argument(
+          "rebatch: batch_sizes must have a sum below "
+          "2^63, got ",
+          size, " in it");
     }
   }
   const bool equal = std::equal(batch_sizes.begin() + 1, batch_sizes.end(),
@@ -293,8 +291,7 @@ StatusOr<std::shared_ptr<const Operator>> make_rebatch(
     PS_ASSIGN_OR_RETURN(const auto batch, make_batch(size, drop_remainder));
     stackers.push_back(batch->lower().back().transform);
   }
-  return std::make_shared<Rebatch>(std::move(sizes), std::move(stackers),
-                                   rows);
+  return std::make_shared<Rebatch>(std::move(sizes), std::move(stackers), rows);
 }
 
 }  // namespace penstock::ops

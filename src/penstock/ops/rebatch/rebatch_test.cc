@@ -5,12 +5,12 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
+using testing::growing;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
-using testing::growing;
 
 TEST(Rebatch, GivesWhatUnbatchAndBatchGive) {
   for (const bool drop : {false, true}) {
@@ -28,8 +28,8 @@ TEST(Rebatch, GivesWhatUnbatchAndBatchGive) {
 
 TEST(Rebatch, TakesSizesInTurn) {
   const Dataset ds = Dataset::range(10).batch(4);
-  EXPECT_THAT(show(ds.rebatch({1, 3})),
-              ElementsAre("[0]", "[1, 2, 3]", "[4]", "[5, 6, 7]", "[8]", "[9]"));
+  EXPECT_THAT(show(ds.rebatch({1, 3})), ElementsAre("[0]", "[1, 2, 3]", "[4]",
+                                                    "[5, 6, 7]", "[8]", "[9]"));
   EXPECT_THAT(show(ds.rebatch({1, 3}, {.drop_remainder = true})),
               ElementsAre("[0]", "[1, 2, 3]", "[4]", "[5, 6, 7]", "[8]"));
   EXPECT_THAT(show(ds.rebatch({3, 2, 50})),
@@ -39,8 +39,7 @@ TEST(Rebatch, TakesSizesInTurn) {
 }
 
 TEST(Rebatch, DoesNotCopyBatchesThatStayWhole) {
-  const Dataset ds =
-      Dataset::range(4096).batch(1024, {.drop_remainder = true});
+  const Dataset ds = Dataset::range(4096).batch(1024, {.drop_remainder = true});
   const Dataset source = ds.take(1).repeat(1);
   const Element batch = source.rebatch(1024).to_list().front();
   EXPECT_EQ(batch[0].shape(), Shape{1024});
@@ -72,7 +71,9 @@ TEST(Rebatch, RefusesBadArguments) {
   const Dataset ds = Dataset::range(4).batch(2);
   EXPECT_EQ(build_status([&] { return ds.rebatch(0); }).message(),
             "rebatch: batch_size must be >= 1, got 0");
-  EXPECT_EQ(build_status([&] { return ds.rebatch({3, -1}); }).message(),
+  EXPECT_EQ(build_status([&] {
+              return ds.rebatch({3, -1});
+            }).message(),
             "rebatch: batch_size must be >= 1, got -1");
   EXPECT_EQ(build_status([&] {
               return ds.rebatch(std::vector<std::int64_t>{});
@@ -85,8 +86,9 @@ TEST(Rebatch, RefusesBadArguments) {
 TEST(Rebatch, ResumesAnywhere) {
   testing::expect_resumes_everywhere(
       [] { return Dataset::range(50).batch(7).rebatch(3); });
-  testing::expect_resumes_everywhere(
-      [] { return growing(9).rebatch({2, 1, 4}); });
+  testing::expect_resumes_everywhere([] {
+    return growing(9).rebatch({2, 1, 4});
+  });
   testing::expect_resumes_everywhere(
       [] { return testing::stream(40).batch(3).rebatch(10); });
 }

@@ -72,10 +72,9 @@ class Reject final : public Sequencer {
       const std::int64_t label = attached_number(rows.block(), row);
       if (label < 0 || label >= classes()) {
         flush();
-        out.emit_error(
-            invalid_argument("class_func must give a class in [0, ",
-                             classes(), "), it gave ", label),
-            rows.block().origins().at(row));
+        out.emit_error(invalid_argument("class_func must give a class in [0, ",
+                                        classes(), "), it gave ", label),
+                       rows.block().origins().at(row));
         ++state.next;
         continue;
       }
@@ -109,9 +108,8 @@ class Reject final : public Sequencer {
     if (estimates()) ++state.counts[label];
     // Counts do as well as shares: only ratios of them matter.
     const auto ratio = [&](std::size_t c) {
-      const double initial = estimates()
-                                 ? static_cast<double>(state.counts[c])
-                                 : options_.initial_dist[c];
+      const double initial = estimates() ? static_cast<double>(state.counts[c])
+                                         : options_.initial_dist[c];
       return options_.target_dist[c] > 0 ? options_.target_dist[c] / initial
                                          : 0.0;
     };
@@ -122,8 +120,7 @@ class Reject final : public Sequencer {
     const auto block = philox(state.key, 0, state.next++);
     const std::uint64_t bits =
         block[0] | (static_cast<std::uint64_t>(block[1]) << 32);
-    return static_cast<double>(bits >> 11) * 0x1.0p-53 * largest <
-           ratio(label);
+    return static_cast<double>(bits >> 11) * 0x1.0p-53 * largest < ratio(label);
   }
 
   RejectionResampleOptions options_;

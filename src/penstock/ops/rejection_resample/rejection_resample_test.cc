@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::build_error;
+using ::testing::HasSubstr;
 
 // 90 % class 0, 10 % class 1.
 std::int64_t label(std::int64_t x) { return x % 10 == 0 ? 1 : 0; }
@@ -47,9 +47,8 @@ TEST(RejectionResample, KeepsEverythingThatIsAsItShouldBe) {
 
 TEST(RejectionResample, GivesClassAndElement) {
   const auto ds = Dataset::range(5).rejection_resample(label, {1, 1});
-  EXPECT_EQ(ds.element_spec(),
-            Spec::tuple({Spec::scalar<std::int64_t>(),
-                         Spec::scalar<std::int64_t>()}));
+  EXPECT_EQ(ds.element_spec(), Spec::tuple({Spec::scalar<std::int64_t>(),
+                                            Spec::scalar<std::int64_t>()}));
   EXPECT_TRUE(ds.cardinality().is_unknown());
 }
 
@@ -80,7 +79,9 @@ TEST(RejectionResample, RefusesBadArguments) {
   const auto ds = Dataset::range(3);
   EXPECT_THAT(build_error([&] { ds.rejection_resample(label, {}); }),
               HasSubstr("target_dist must have a positive, finite sum, got 0"));
-  EXPECT_THAT(build_error([&] { ds.rejection_resample(label, {1, -1}); }),
+  EXPECT_THAT(build_error([&] {
+                ds.rejection_resample(label, {1, -1});
+              }),
               HasSubstr("target_dist must be finite and >= 0, got -1"));
   EXPECT_THAT(build_error([&] {
                 ds.rejection_resample(label, {1, 1}, {.initial_dist = {1}});
@@ -88,8 +89,7 @@ TEST(RejectionResample, RefusesBadArguments) {
               HasSubstr("initial_dist must have one value per class (2), "
                         "got 1"));
   EXPECT_THAT(build_error([&] {
-                ds.rejection_resample(label, {1, 1},
-                                      {.initial_dist = {1, 0}});
+                ds.rejection_resample(label, {1, 1}, {.initial_dist = {1, 0}});
               }),
               HasSubstr("got 0 for class 1"));
   EXPECT_THAT(build_error([&] {

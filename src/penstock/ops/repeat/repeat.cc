@@ -73,15 +73,14 @@ class Repeat final : public SequencerOp, public IndexedOp {
                           open(state, in, state.current, state.restored));
       state.restored = -1;
       if (state.restored_next >= 0) {
-        PS_ASSIGN_OR_RETURN(
-            state.next,
-            open(state, in, state.current + 1,
-                 std::exchange(state.restored_next, -1)));
+        PS_ASSIGN_OR_RETURN(state.next,
+                            open(state, in, state.current + 1,
+                                 std::exchange(state.restored_next, -1)));
       }
       return Step::need(state.open, out.room());
     }
-    if (in.ended(state.open) && state.next < 0 &&
-        state.current + 1 < count_ && in.available(state.open) > 0) {
+    if (in.ended(state.open) && state.next < 0 && state.current + 1 < count_ &&
+        in.available(state.open) > 0) {
       PS_ASSIGN_OR_RETURN(state.next, open(state, in, state.current + 1, -1));
     }
     if (in.available(state.open) > 0) {
@@ -124,8 +123,8 @@ class Repeat final : public SequencerOp, public IndexedOp {
   const IndexedOp* indexed() const override { return this; }
   bool is_map() const override { return true; }
   bool repeats() const override { return true; }
-  void map_run(const IndexRun& run, std::int64_t input_size,
-               const CallContext&, std::vector<IndexRun>& out) const override {
+  void map_run(const IndexRun& run, std::int64_t input_size, const CallContext&,
+               std::vector<IndexRun>& out) const override {
     const auto extended = [&](std::int64_t repetition) {
       return OriginPath::extend(run.path, OriginPath::Kind::kRepeat,
                                 repetition);
@@ -167,10 +166,10 @@ class Repeat final : public SequencerOp, public IndexedOp {
   }
   StatusOr<int> open(const Repetition& state, Inputs& in,
                      std::int64_t repetition, int restored) const {
-    return in.open(state.input,
-                   OriginPath::extend(state.path, OriginPath::Kind::kRepeat,
-                                      repetition),
-                   restored);
+    return in.open(
+        state.input,
+        OriginPath::extend(state.path, OriginPath::Kind::kRepeat, repetition),
+        restored);
   }
 
   std::int64_t count_;

@@ -10,7 +10,10 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "twice",
          .make = [] { return Dataset::range(3).repeat(2); },
-         .model = [] { return scalars({0, 1, 2, 0, 1, 2}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 0, 1, 2});
+             }},
         {.name = "never",
          .make = [] { return Dataset::range(3).repeat(0); },
          .model = [] { return scalars({}); }},
@@ -28,7 +31,10 @@ PENSTOCK_EXAMPLES(
          .model = [] { return scalars({}); }},
         {.name = "of a filter",
          .make = [] { return Dataset::range(4).filter(not_two).repeat(3); },
-         .model = [] { return scalars({0, 1, 3, 0, 1, 3, 0, 1, 3}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 0, 1, 3, 0, 1, 3});
+             }},
         {.name = "of a filter, for ever",
          .make = [] { return Dataset::range(4).filter(not_two).repeat(); },
          .model =
@@ -51,10 +57,16 @@ PENSTOCK_EXAMPLES(
         {.name = "of a repeat of a filter",
          .make =
              [] {
-               return Dataset::range(3).filter(not_two).repeat(2).skip(1)
+               return Dataset::range(3)
+                   .filter(not_two)
+                   .repeat(2)
+                   .skip(1)
                    .repeat(2);
              },
-         .model = [] { return scalars({1, 0, 1, 1, 0, 1}); }},
+         .model =
+             [] {
+               return scalars({1, 0, 1, 1, 0, 1});
+             }},
         {.name = "of batches",
          .make = [] { return Dataset::range(5).batch(2).repeat(2); },
          .model =

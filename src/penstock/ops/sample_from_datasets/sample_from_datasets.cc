@@ -50,8 +50,7 @@ class Sample final : public SequencerOp {
       unknown |= in[i].is_unknown();
       infinite |= in[i].is_infinite();
       all_infinite &= in[i].is_infinite();
-      if (in[i].finite() &&
-          __builtin_add_overflow(sum, in[i].value(), &sum)) {
+      if (in[i].finite() && __builtin_add_overflow(sum, in[i].value(), &sum)) {
         unknown = true;
       }
     }
@@ -81,9 +80,8 @@ class Sample final : public SequencerOp {
   StatusOr<std::unique_ptr<SequencerState>> make_state(
       const SequencerContext& context) const override {
     auto state = std::make_unique<Draws>();
-    state->key =
-        order_key(options_.seed, options_.rerandomize_each_iteration,
-                  context.epoch, context.stage_salt, context.path);
+    state->key = order_key(options_.seed, options_.rerandomize_each_iteration,
+                           context.epoch, context.stage_salt, context.path);
     state->ended.resize(n_);
     return state;
   }

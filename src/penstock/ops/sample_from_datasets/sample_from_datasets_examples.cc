@@ -19,14 +19,17 @@ PENSTOCK_EXAMPLES(
                {Dataset::range(8), Dataset::range(100, 105)},
                {.weights = {1, 0}, .seed = 3});
          },
-         [] { return scalars({0, 1, 2, 3, 4, 5, 6, 7}); }},
+         [] {
+           return scalars({0, 1, 2, 3, 4, 5, 6, 7});
+         }},
         {"stopping at the first empty one, behind a filter",
          [] {
            return Dataset::sample_from_datasets(
                {Dataset::range(100).filter(
                     [](std::int64_t x) { return x % 3 == 0; }),
                 Dataset::range(1000, 1010).repeat()},
-               {.weights = {0.2, 0.8}, .seed = 5,
+               {.weights = {0.2, 0.8},
+                .seed = 5,
                 .stop_on_empty_dataset = true});
          }},
         {"another order each iteration, with an error in one input",

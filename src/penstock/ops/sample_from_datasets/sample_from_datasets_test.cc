@@ -11,9 +11,9 @@
 namespace penstock {
 namespace {
 
+using testing::build_error;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_error;
 
 std::vector<std::int64_t> values(const Dataset& ds, std::size_t limit = 1e6) {
   std::vector<std::int64_t> out;
@@ -110,7 +110,8 @@ TEST(SampleFromDatasets, RefusesBadArguments) {
   EXPECT_EQ(build_error([&] { Dataset::sample_from_datasets({}); }),
             "sample_from_datasets: datasets must not be empty, got 0");
   EXPECT_EQ(
-      build_error([&] { Dataset::sample_from_datasets(two, {.weights = {1}}); }),
+      build_error(
+          [&] { Dataset::sample_from_datasets(two, {.weights = {1}}); }),
       "sample_from_datasets: weights must have one value per dataset (2), "
       "got 1");
   EXPECT_EQ(build_error([&] {

@@ -82,7 +82,8 @@ class Scan final : public SequencerOp {
       const std::int64_t row = rows.at(i);
       const Origin origin = rows.block().origins().at(row);
       ErrorRef error = rows.block().error_ref(row);
-      if (!error) error = call(state, rows.block().element(row), origin, builder);
+      if (!error)
+        error = call(state, rows.block().element(row), origin, builder);
       if (error) builder.add_error(std::move(error), origin);
     }
     PS_ASSIGN_OR_RETURN(Block block, builder.finish());
@@ -154,10 +155,10 @@ StatusOr<std::shared_ptr<const Operator>> make_scan(Element initial_state,
                                                     ScanOptions options) {
   auto bytes = encode_element(initial_state);
   if (!bytes.ok()) {
-    return invalid_argument("scan: initial_state must be a value that can be "
-                            "saved, got ",
-                            initial_state.to_string(), " (",
-                            bytes.status().message(), ")");
+    return invalid_argument(
+        "scan: initial_state must be a value that can be "
+        "saved, got ",
+        initial_state.to_string(), " (", bytes.status().message(), ")");
   }
   return std::make_shared<Scan>(std::move(initial_state), *std::move(bytes),
                                 std::move(fn), std::move(options));

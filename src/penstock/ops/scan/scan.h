@@ -13,9 +13,8 @@ using ScanFunction = std::function<StatusOr<std::pair<Element, Element>>(
     const Element& state, const Element& element)>;
 
 /// (state, element) -> next state.
-using ReduceFunction =
-    std::function<StatusOr<Element>(const Element& state,
-                                    const Element& element)>;
+using ReduceFunction = std::function<StatusOr<Element>(const Element& state,
+                                                       const Element& element)>;
 
 namespace ops {
 

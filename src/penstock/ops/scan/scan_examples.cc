@@ -16,7 +16,10 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(6).scan(
                    0, [](std::int64_t s, std::int64_t x) { return sum(s, x); });
              },
-         .model = [] { return scalars({0, 1, 3, 6, 10, 15}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 6, 10, 15});
+             }},
         {.name = "behind a filter, longer than between two snapshots",
          .make =
              [] {
@@ -36,15 +39,19 @@ PENSTOCK_EXAMPLES(
          .make =
              [] {
                return Dataset::range(6)
-                   .scan(10,
-                         [](std::int64_t s, std::int64_t x)
-                             -> StatusOr<std::pair<std::int64_t, std::int64_t>> {
-                           if (x == 3) return absl::DataLossError("bad");
-                           return sum(s, x);
-                         })
+                   .scan(
+                       10,
+                       [](std::int64_t s, std::int64_t x)
+                           -> StatusOr<std::pair<std::int64_t, std::int64_t>> {
+                         if (x == 3) return absl::DataLossError("bad");
+                         return sum(s, x);
+                       })
                    .ignore_errors();
              },
-         .model = [] { return scalars({10, 11, 13, 17, 22}); }},
+         .model =
+             [] {
+               return scalars({10, 11, 13, 17, 22});
+             }},
         {.name = "a state of growing strings, repeated",
          .make =
              [] {

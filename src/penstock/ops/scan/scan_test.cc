@@ -8,10 +8,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
 
 using Int = std::int64_t;
@@ -28,9 +28,8 @@ TEST(Scan, HandsTheStateOn) {
 }
 
 TEST(Scan, TypesGiveTheSpec) {
-  const Dataset ds = Dataset::range(3).scan(0, [](Int s, Int x) {
-    return std::make_pair(s, static_cast<float>(x));
-  });
+  const Dataset ds = Dataset::range(3).scan(
+      0, [](Int s, Int x) { return std::make_pair(s, static_cast<float>(x)); });
   EXPECT_EQ(ds.element_spec(), Spec::scalar<float>());
   EXPECT_EQ(ds.cardinality().value(), 3);
 }
@@ -38,10 +37,9 @@ TEST(Scan, TypesGiveTheSpec) {
 TEST(Scan, TakesElementsWhole) {
   const Dataset ds = Dataset::range(4).scan(
       Element(Tensor::string("")),
-      [](const Element& state, const Element& x)
-          -> StatusOr<std::pair<Element, Element>> {
-        const std::string next =
-            std::string(state[0].str()) + x[0].to_string();
+      [](const Element& state,
+         const Element& x) -> StatusOr<std::pair<Element, Element>> {
+        const std::string next = std::string(state[0].str()) + x[0].to_string();
         return std::make_pair(Element(Tensor::string(next)), x);
       });
   EXPECT_FALSE(ds.element_spec().known());
@@ -50,7 +48,8 @@ TEST(Scan, TakesElementsWhole) {
 
 TEST(Scan, TheStateMayChangeItsShapeButNotItsType) {
   const Dataset grows = Dataset::range(3).scan(
-      Tensor::from<Int>(std::vector<Int>{}), [](const Element& s, const Element& x) {
+      Tensor::from<Int>(std::vector<Int>{}),
+      [](const Element& s, const Element& x) {
         std::vector<Int> v(s[0].as<Int>().begin(), s[0].as<Int>().end());
         v.push_back(x[0].value<Int>());
         return std::make_pair(Element(Tensor::from(v)),
@@ -107,8 +106,8 @@ TEST(Scan, RefusesBadArguments) {
                           }).message()),
               HasSubstr("takes 1 arguments besides the state"));
   EXPECT_THAT(std::string(build_status([] {
-                            return Dataset::range(3).scan(
-                                Tensor::string("x"), kSum);
+                            return Dataset::range(3).scan(Tensor::string("x"),
+                                                          kSum);
                           }).message()),
               HasSubstr("scan: argument 0 of the function takes int64"));
   EXPECT_THAT(std::string(build_status([] {
@@ -141,8 +140,8 @@ TEST(Reduce, FoldsEverythingIntoOne) {
   EXPECT_EQ(Dataset::range(101).reduce(0, add).to_string(), "5050");
   EXPECT_EQ(Dataset::range(0).reduce(7, add).to_string(), "7");
   const Element both = Dataset::range(4).enumerate(1).reduce(
-      Element::tuple({Element(Tensor::scalar<Int>(0)),
-                      Element(Tensor::scalar<Int>(0))}),
+      Element::tuple(
+          {Element(Tensor::scalar<Int>(0)), Element(Tensor::scalar<Int>(0))}),
       [](const Element& s, const Element& x) {
         return Element::tuple(
             {Element(Tensor::scalar(s[0].value<Int>() + x[0].value<Int>())),
@@ -162,8 +161,9 @@ Status reduce_status(const std::function<void()>& reduce) {
 
 TEST(Reduce, ThrowsForAnyError) {
   const auto add = [](Int s, Int x) { return s + x; };
-  EXPECT_EQ(reduce_status([&] { testing::with_error(4, 2).reduce(0, add); })
-                .message(),
+  EXPECT_EQ(reduce_status([&] {
+              testing::with_error(4, 2).reduce(0, add);
+            }).message(),
             "map#1: element 2: bad element");
   EXPECT_EQ(reduce_status([] {
               Dataset::range(4).reduce(0, [](Int s, Int x) -> StatusOr<Int> {
@@ -172,10 +172,11 @@ TEST(Reduce, ThrowsForAnyError) {
               });
             }).message(),
             "reduce: element 2: no");
-  EXPECT_THROW(Dataset::range(4).reduce(0, [](Int s, Int) -> Int {
-                 throw std::range_error("mine");
-                 return s;
-               }),
+  EXPECT_THROW(Dataset::range(4).reduce(0,
+                                        [](Int s, Int) -> Int {
+                                          throw std::range_error("mine");
+                                          return s;
+                                        }),
                std::range_error);
   EXPECT_THAT(std::string(reduce_status([&] {
                             Dataset::range(4).batch(2).reduce(0, add);

@@ -3,9 +3,10 @@
 // Over an indexed chain it maps indices; elsewhere it is a sequencer that
 // lists rows of blocks. num_shards and index are not part of the fingerprint:
 // the state of an indexed chain moves to another number of shards: to the same
-// place in the unsharded stream, in the same repetition. Where it cannot, the state as a whole is refused under other shards
-// (Node::fixed_shards), and the sequencer's own (how many elements came in)
-// carries both numbers and checks them.
+// place in the unsharded stream, in the same repetition. Where it cannot, the
+// state as a whole is refused under other shards (Node::fixed_shards), and the
+// sequencer's own (how many elements came in) carries both numbers and checks
+// them.
 #include "penstock/ops/shard/shard.h"
 
 #include <limits>
@@ -80,8 +81,8 @@ class Shard final : public CountingOp {
       std::vector<std::int64_t> list;
       list.reserve(run.list->size());
       for (std::int64_t i : *run.list) list.push_back(map_index(i));
-      mapped.list = std::make_shared<const std::vector<std::int64_t>>(
-          std::move(list));
+      mapped.list =
+          std::make_shared<const std::vector<std::int64_t>>(std::move(list));
     } else {
       mapped.begin = map_index(run.begin);
       mapped.step = run.step * num_shards_;
@@ -113,8 +114,7 @@ class Shard final : public CountingOp {
 StatusOr<std::shared_ptr<const Operator>> make_shard(std::int64_t num_shards,
                                                      std::int64_t index) {
   if (num_shards < 1) {
-    return invalid_argument("shard: num_shards must be >= 1, got ",
-                            num_shards);
+    return invalid_argument("shard: num_shards must be >= 1, got ", num_shards);
   }
   if (index < 0 || index >= num_shards) {
     return invalid_argument("shard: index must be in [0, ", num_shards,

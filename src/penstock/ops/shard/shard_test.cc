@@ -9,10 +9,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
 
 TEST(Shard, TakesEveryNthElement) {
@@ -46,8 +46,8 @@ TEST(Shard, KnowsItsCardinality) {
                 static_cast<std::int64_t>(ds.to_list().size()));
     }
   }
-  EXPECT_TRUE(Dataset::range(3).repeat().shard(2, 0).cardinality()
-                  .is_infinite());
+  EXPECT_TRUE(
+      Dataset::range(3).repeat().shard(2, 0).cardinality().is_infinite());
   EXPECT_TRUE(testing::stream(3).shard(2, 0).cardinality().is_unknown());
 }
 
@@ -62,12 +62,13 @@ TEST(Shard, RefusesBadArguments) {
 
 TEST(Shard, GivesRandomAccess) {
   testing::expect_random_access(Dataset::range(20).shard(3, 1));
-  testing::expect_random_access(Dataset::range(20).shuffle(kGlobal, 7)
-                                    .shard(3, 1));
-  testing::expect_random_access(Dataset::range(20).shard(3, 1)
-                                    .shuffle(kGlobal, 7));
-  EXPECT_EQ(Dataset::range(10).repeat().shard(3, 1).at(1'000'000'000).to_string(),
-            "1");
+  testing::expect_random_access(
+      Dataset::range(20).shuffle(kGlobal, 7).shard(3, 1));
+  testing::expect_random_access(
+      Dataset::range(20).shard(3, 1).shuffle(kGlobal, 7));
+  EXPECT_EQ(
+      Dataset::range(10).repeat().shard(3, 1).at(1'000'000'000).to_string(),
+      "1");
 }
 
 TEST(Shard, ResumesAnywhere) {
@@ -236,9 +237,13 @@ TEST(Shard, StatesOfBatchesMoveBetweenShardCounts) {
     return values;
   };
   for (const auto& [name, build] : chains) {
-    for (const auto& [from, to, each] :
-         {std::array<std::int64_t, 3>{4, 2, 3}, {2, 4, 5}, {3, 5, 1},
-          {2, 1, 11}, {1, 3, 7}, {2, 3, 0}, {3, 2, 100}}) {
+    for (const auto& [from, to, each] : {std::array<std::int64_t, 3>{4, 2, 3},
+                                         {2, 4, 5},
+                                         {3, 5, 1},
+                                         {2, 1, 11},
+                                         {1, 3, 7},
+                                         {2, 3, 0},
+                                         {3, 2, 100}}) {
       SCOPED_TRACE(absl::StrCat(name, ": ", from, " to ", to, " after ", each));
       Iterator whole = build(1, 0).iterator();
       std::vector<std::int64_t> left = numbers(whole, -1);
@@ -320,15 +325,14 @@ TEST(Shard, RefusesToMoveWhatPicksElementsBehindIt) {
   const auto batches_of_batches = [](std::int64_t n, std::int64_t i) {
     return Dataset::range(40).shard(n, i).batch(2).batch(2);
   };
-  EXPECT_EQ(resume_status(batches_of_batches(4, 1), batches_of_batches(2, 0))
-                .code(),
-            StatusCode::kFailedPrecondition);
+  EXPECT_EQ(
+      resume_status(batches_of_batches(4, 1), batches_of_batches(2, 0)).code(),
+      StatusCode::kFailedPrecondition);
   EXPECT_TRUE(
       resume_status(batches_of_batches(4, 1), batches_of_batches(4, 1)).ok());
   const auto unordered = [](std::int64_t n, std::int64_t i) {
-    return Dataset::range(40)
-        .shard(n, i)
-        .map([](std::int64_t x) { return x; }, {.deterministic = false});
+    return Dataset::range(40).shard(n, i).map([](std::int64_t x) { return x; },
+                                              {.deterministic = false});
   };
   EXPECT_EQ(resume_status(unordered(4, 1), unordered(2, 0)).code(),
             StatusCode::kFailedPrecondition);

@@ -52,11 +52,12 @@ class NarrowInts {
       narrow_.resize(size);
     }
   }
-  /// Room for many, so that a vector that grows does not leave its former places
-  /// behind. Memory that is not written costs nothing.
+  /// Room for many, so that a vector that grows does not leave its former
+  /// places behind. Memory that is not written costs nothing.
   void reserve(std::int64_t size) {
     constexpr std::int64_t kMost = std::int64_t{1} << 24;
-    if (!wide()) narrow_.reserve(static_cast<std::size_t>(std::min(size, kMost)));
+    if (!wide())
+      narrow_.reserve(static_cast<std::size_t>(std::min(size, kMost)));
   }
   void clear() { *this = NarrowInts(); }
 

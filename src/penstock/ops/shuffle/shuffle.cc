@@ -122,8 +122,7 @@ class WindowShuffle final : public Sequencer {
         const std::int64_t slot = pick(state);
         state.window.let_out(slot);
         state.window.shrink_into(slot);
-        state.numbers.set(static_cast<std::size_t>(slot),
-                          state.numbers.back());
+        state.numbers.set(static_cast<std::size_t>(slot), state.numbers.back());
         state.numbers.pop_back();
         --room;
       }
@@ -248,10 +247,9 @@ class WindowShuffle final : public Sequencer {
     for (std::int64_t slot = 0; slot < held; ++slot) {
       if (number(slot) <= state.elder) state.elders.push_back(slot);
     }
-    std::sort(state.elders.begin(), state.elders.end(),
-              [&](std::int64_t a, std::int64_t b) {
-                return number(a) < number(b);
-              });
+    std::sort(
+        state.elders.begin(), state.elders.end(),
+        [&](std::int64_t a, std::int64_t b) { return number(a) < number(b); });
   }
 
   void note_mark(ShuffleState& state, Inputs& in) const {
@@ -354,8 +352,7 @@ class Shuffle final : public Operator, public IndexedOp {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Operator>> make_shuffle(
-    ShuffleOptions options) {
+StatusOr<std::shared_ptr<const Operator>> make_shuffle(ShuffleOptions options) {
   if (options.buffer_size != kGlobal && options.buffer_size < 1) {
     return invalid_argument(
         "shuffle: buffer_size must be >= 1 or kGlobal, got ",

@@ -10,7 +10,10 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "window of one",
          .make = [] { return Dataset::range(6).shuffle(1, 3); },
-         .model = [] { return scalars({0, 1, 2, 3, 4, 5}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 3, 4, 5});
+             }},
         {.name = "small window",
          .make = [] { return Dataset::range(90).shuffle(7, 3); }},
         {.name = "window longer than the input",
@@ -48,8 +51,7 @@ PENSTOCK_EXAMPLES(
         {.name = "of batches",
          .make = [] { return Dataset::range(70).batch(3).shuffle(5, 3); }},
         {.name = "of a shuffle",
-         .make =
-             [] { return Dataset::range(60).shuffle(8, 3).shuffle(5, 4); }},
+         .make = [] { return Dataset::range(60).shuffle(8, 3).shuffle(5, 4); }},
         {.name = "then batched and repeated",
          .make =
              [] {
@@ -99,8 +101,10 @@ PENSTOCK_EXAMPLES(
         {.name = "global, of a batch, then filtered",
          .make =
              [] {
-               return Dataset::range(100).batch(3).shuffle(kGlobal, 3).filter(
-                   [](std::span<const std::int64_t> xs) {
+               return Dataset::range(100)
+                   .batch(3)
+                   .shuffle(kGlobal, 3)
+                   .filter([](std::span<const std::int64_t> xs) {
                      return xs[0] % 2 == 0;
                    });
              }},

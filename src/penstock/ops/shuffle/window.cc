@@ -141,7 +141,7 @@ void Window::put_handle(std::int64_t slot, const Block& block,
   handle_bytes_ += handle.element.byte_size();
 }
 
-Element Window::element_of(const std::vector<std::byte> Leaf::* store,
+Element Window::element_of(const std::vector<std::byte> Leaf::*store,
                            std::int64_t row) const {
   Element element(structure_, {});
   for (const Leaf& leaf : leaves_) {
@@ -176,8 +176,7 @@ void Window::to_handles() {
   for (std::int64_t row = 0; row < rows_out_; ++row) {
     if (next_error < errors_out_.size() &&
         errors_out_[next_error].first == row) {
-      handles_out_.add_error(errors_out_[next_error++].second,
-                             origins.at(row));
+      handles_out_.add_error(errors_out_[next_error++].second, origins.at(row));
     } else {
       handles_out_.add(element_of(&Leaf::out, row), origins.at(row));
     }
@@ -198,7 +197,8 @@ Origin Window::origin_of(std::int64_t slot) const {
 
 void Window::let_out(std::int64_t slot) {
   switch (form_) {
-    case Form::kEmpty: return;
+    case Form::kEmpty:
+      return;
     case Form::kPositions:
       positions_out_.push_back(positions_[at(slot)]);
       return;
@@ -231,7 +231,8 @@ void Window::let_out(std::int64_t slot) {
 void Window::shrink_into(std::int64_t to) {
   const std::int64_t from = --slots_;
   switch (form_) {
-    case Form::kEmpty: return;
+    case Form::kEmpty:
+      return;
     case Form::kPositions:
       positions_[at(to)] = positions_[at(from)];
       positions_.pop_back();
@@ -277,7 +278,8 @@ Status Window::flush(Outputs& out) {
     Block::Columns columns;
     for (Leaf& leaf : leaves_) {
       PS_ASSIGN_OR_RETURN(
-          Tensor t, Tensor::allocate(leaf.dtype, leaf.shape.prepended(rows_out_)));
+          Tensor t,
+          Tensor::allocate(leaf.dtype, leaf.shape.prepended(rows_out_)));
       std::memcpy(t.mutable_data(), leaf.out.data(), leaf.out.size());
       leaf.out.clear();
       columns.emplace_back(std::move(t));

@@ -53,7 +53,7 @@ class Window {
   void to_handles();
   void put_handle(std::int64_t slot, const Block& block, std::int64_t row);
   Origin origin_of(std::int64_t slot) const;
-  Element element_of(const std::vector<std::byte> Leaf::* store,
+  Element element_of(const std::vector<std::byte> Leaf::*store,
                      std::int64_t row) const;
 
   Form form_ = Form::kEmpty;

@@ -1,8 +1,8 @@
 // skeleton: every element `times` times. Copy this folder to start an operator.
 //
-// A file opens like this: what comes out, which kind of operator it is, what its
-// state is, what its limits are. This one is a sequencer that passes rows on
-// without touching their payload, and over an indexed chain a mapping of
+// A file opens like this: what comes out, which kind of operator it is, what
+// its state is, what its limits are. This one is a sequencer that passes rows
+// on without touching their payload, and over an indexed chain a mapping of
 // indices. State: how many copies of the current element have gone out; the
 // element itself is read again. Copies share their origin, and so their random
 // numbers.
@@ -67,8 +67,8 @@ class Skeleton final : public SequencerOp, public IndexedOp {
     if (in.available(0) == 0) {
       return in.ended(0) ? Step::end() : Step::need(0);
     }
-    // Looked at, not taken: until its last copy is out, the input's place (which
-    // every snapshot holds) stays in front of the element.
+    // Looked at, not taken: until its last copy is out, the input's place
+    // (which every snapshot holds) stays in front of the element.
     const Rows rows = in.peek(0, out.room());
     std::vector<std::int64_t> list;
     std::int64_t done = 0;

@@ -52,8 +52,8 @@ class Skip final : public CountingOp {
       std::vector<std::int64_t> list;
       list.reserve(run.list->size());
       for (std::int64_t i : *run.list) list.push_back(i + limit_);
-      mapped.list = std::make_shared<const std::vector<std::int64_t>>(
-          std::move(list));
+      mapped.list =
+          std::make_shared<const std::vector<std::int64_t>>(std::move(list));
     } else {
       mapped.begin += limit_;
     }

@@ -8,13 +8,19 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "some",
          .make = [] { return Dataset::range(6).skip(4); },
-         .model = [] { return scalars({4, 5}); }},
+         .model =
+             [] {
+               return scalars({4, 5});
+             }},
         {.name = "more than there are",
          .make = [] { return Dataset::range(3).skip(10); },
          .model = [] { return scalars({}); }},
         {.name = "nothing",
          .make = [] { return Dataset::range(3).skip(0); },
-         .model = [] { return scalars({0, 1, 2}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2});
+             }},
         {.name = "everything",
          .make = [] { return Dataset::range(3).skip(-1); },
          .model = [] { return scalars({}); }},
@@ -25,7 +31,10 @@ PENSTOCK_EXAMPLES(
                    .filter([](std::int64_t x) { return x % 3 == 0; })
                    .skip(9);
              },
-         .model = [] { return scalars({27, 30, 33, 36, 39}); }},
+         .model =
+             [] {
+               return scalars({27, 30, 33, 36, 39});
+             }},
         {.name = "between takes",
          .make = [] { return Dataset::range(100).take(50).skip(20).take(10); },
          .model =

@@ -69,7 +69,9 @@ class Cut final : public Sequencer {
     if (block.error_at(row) != nullptr) return true;
     if (block.mixed()) {
       return block.elements()[static_cast<std::size_t>(row)]
-          .leaves().back().value<bool>();
+          .leaves()
+          .back()
+          .value<bool>();
     }
     const Column& verdicts = block.columns().back();
     return verdicts.packed()

@@ -12,7 +12,10 @@ PENSTOCK_EXAMPLES(
                return Dataset::range(20).take_while(
                    [](std::int64_t x) { return x % 5 != 4; });
              },
-         .model = [] { return scalars({0, 1, 2, 3}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 3});
+             }},
         {.name = "behind a filter, in front of a batch",
          .make =
              [] {
@@ -31,7 +34,10 @@ PENSTOCK_EXAMPLES(
                    })
                    .ignore_errors();
              },
-         .model = [] { return scalars({0, 1, 3, 4}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 3, 4});
+             }},
         {.name = "of an endless dataset",
          .make =
              [] {

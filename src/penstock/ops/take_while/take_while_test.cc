@@ -5,31 +5,32 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
 
 TEST(TakeWhile, EndsAtTheFirstFalse) {
   EXPECT_THAT(show(Dataset::range(10).take_while(
                   [](std::int64_t x) { return x % 4 != 3; })),
               ElementsAre("0", "1", "2"));
-  EXPECT_THAT(show(Dataset::range(3).take_while(
-                  [](std::int64_t) { return true; })),
-              ElementsAre("0", "1", "2"));
-  EXPECT_THAT(show(Dataset::range(3).take_while(
-                  [](std::int64_t) { return false; })),
-              IsEmpty());
-  EXPECT_THAT(show(Dataset::range(0).take_while(
-                  [](std::int64_t) { return true; })),
-              IsEmpty());
+  EXPECT_THAT(
+      show(Dataset::range(3).take_while([](std::int64_t) { return true; })),
+      ElementsAre("0", "1", "2"));
+  EXPECT_THAT(
+      show(Dataset::range(3).take_while([](std::int64_t) { return false; })),
+      IsEmpty());
+  EXPECT_THAT(
+      show(Dataset::range(0).take_while([](std::int64_t) { return true; })),
+      IsEmpty());
 }
 
 TEST(TakeWhile, EndsAnEndlessInput) {
-  const Dataset ds = Dataset::range(1'000'000'000)
-                         .repeat()
-                         .take_while([](std::int64_t x) { return x < 5000; });
+  const Dataset ds =
+      Dataset::range(1'000'000'000).repeat().take_while([](std::int64_t x) {
+        return x < 5000;
+      });
   EXPECT_EQ(ds.to_list().size(), 5000u);
 }
 
@@ -66,8 +67,9 @@ TEST(TakeWhile, AnErrorStaysInPlaceAndDoesNotEndIt) {
 }
 
 TEST(TakeWhile, NothingButErrors) {
-  EXPECT_EQ(show(testing::with_error(1, 0).take_while(
-                     [](std::int64_t) { return true; })).size(),
+  EXPECT_EQ(show(testing::with_error(1, 0).take_while([](std::int64_t) {
+              return true;
+            })).size(),
             1u);
 }
 
@@ -75,8 +77,9 @@ TEST(TakeWhile, RefusesWhatIsNoPredicate) {
   const Status status = build_status([] {
     return Dataset::range(3).take_while([](std::int64_t x) { return x; });
   });
-  EXPECT_EQ(status.message(),
-            "take_while: the predicate must give a bool scalar, it gives int64");
+  EXPECT_EQ(
+      status.message(),
+      "take_while: the predicate must give a bool scalar, it gives int64");
 }
 
 TEST(TakeWhile, DoesNotKnowItsCardinality) {
@@ -91,8 +94,9 @@ TEST(TakeWhile, ResumesAnywhere) {
         [](std::int64_t x) { return x < 17; });
   });
   testing::expect_resumes_everywhere([] {
-    return testing::stream(12).take_while(
-        [](std::int64_t x) { return x < 9; }).repeat(3);
+    return testing::stream(12)
+        .take_while([](std::int64_t x) { return x < 9; })
+        .repeat(3);
   });
 }
 

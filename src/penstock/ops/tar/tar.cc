@@ -1,9 +1,9 @@
 // tar: samples of tar files, as WebDataset has them.
 //
 // Cutting into samples is in order, one shard after the other, shards opened
-// ahead in parallel (ops/files); what a sample holds is found by a transform, in
-// parallel. Nothing is ever written to disk. State: the offset and number of the
-// next sample.
+// ahead in parallel (ops/files); what a sample holds is found by a transform,
+// in parallel. Nothing is ever written to disk. State: the offset and number of
+// the next sample.
 #include "penstock/ops/tar/tar.h"
 
 #include <algorithm>
@@ -48,9 +48,9 @@ StatusOr<Element> parse_sample(std::string_view bytes,
     }
   }
   for (const std::string& wanted : fields) {
-    const auto at = std::find_if(
-        found.begin(), found.end(),
-        [&](const auto& f) { return f.first == wanted; });
+    const auto at =
+        std::find_if(found.begin(), found.end(),
+                     [&](const auto& f) { return f.first == wanted; });
     if (at == found.end()) {
       return invalid_argument("sample '", key, "' has no '", wanted, "'");
     }
@@ -93,8 +93,8 @@ StatusOr<std::shared_ptr<const Operator>> make_tar(const TarOptions& options,
     }
     parts.spec = Spec::dict(items);
   }
-  parts.transform = make_parse_each(
-      [fields = options.fields](std::string_view bytes) {
+  parts.transform =
+      make_parse_each([fields = options.fields](std::string_view bytes) {
         return parse_sample(bytes, fields);
       });
   return make_record_files(std::move(format), std::move(parts),

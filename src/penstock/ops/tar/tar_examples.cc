@@ -19,48 +19,50 @@ Element sample(const char* key, const char* cls, const char* text) {
 }
 
 PENSTOCK_EXAMPLES(
-    tar,
-    {
-        {.name = "samples with their fields",
-         .make =
-             [] { return Dataset::tar(tar_file(), {.fields = {"cls", "txt"}}); },
-         .model =
-             [] {
-               return std::vector<Element>{sample("1", "a", "one"),
-                                           sample("2", "b", "two"), failed()};
-             }},
-        {.name = "whatever a sample has",
-         .make = [] { return Dataset::tar(tar_file()).skip(1); },
-         .model =
-             [] {
-               return std::vector<Element>{
-                   sample("2", "b", "two"),
-                   Element::dict({{"__key__", Tensor::string("3")},
-                                  {"txt", Tensor::string("three")}})};
-             }},
-        {.name = "shards",
-         .make =
-             [] {
-               return Dataset::tar({tar_file(), tar_file(), tar_file()},
-                                   {.fields = {"txt"}})
-                   .map([](const Element& e) { return e["txt"]; })
-                   .batch(4);
-             }},
-        {.name = "behind a filter of names",
-         .make =
-             [] {
-               return Dataset::tar(
-                   Dataset::list_files({tar_file(), tar_file()})
-                       .enumerate()
-                       .filter([](std::int64_t i, std::string_view) {
-                         return i == 1;
-                       })
-                       .map([](std::int64_t, std::string_view name) {
-                         return std::string(name);
-                       }),
-                   {.fields = {"txt"}});
-             }},
-    });
+    tar, {
+             {.name = "samples with their fields",
+              .make =
+                  [] {
+                    return Dataset::tar(tar_file(), {.fields = {"cls", "txt"}});
+                  },
+              .model =
+                  [] {
+                    return std::vector<Element>{sample("1", "a", "one"),
+                                                sample("2", "b", "two"),
+                                                failed()};
+                  }},
+             {.name = "whatever a sample has",
+              .make = [] { return Dataset::tar(tar_file()).skip(1); },
+              .model =
+                  [] {
+                    return std::vector<Element>{
+                        sample("2", "b", "two"),
+                        Element::dict({{"__key__", Tensor::string("3")},
+                                       {"txt", Tensor::string("three")}})};
+                  }},
+             {.name = "shards",
+              .make =
+                  [] {
+                    return Dataset::tar({tar_file(), tar_file(), tar_file()},
+                                        {.fields = {"txt"}})
+                        .map([](const Element& e) { return e["txt"]; })
+                        .batch(4);
+                  }},
+             {.name = "behind a filter of names",
+              .make =
+                  [] {
+                    return Dataset::tar(
+                        Dataset::list_files({tar_file(), tar_file()})
+                            .enumerate()
+                            .filter([](std::int64_t i, std::string_view) {
+                              return i == 1;
+                            })
+                            .map([](std::int64_t, std::string_view name) {
+                              return std::string(name);
+                            }),
+                        {.fields = {"txt"}});
+                  }},
+         });
 
 }  // namespace
 }  // namespace penstock::testing

@@ -18,13 +18,19 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "a file",
          .make = [] { return Dataset::text_lines(two()); },
-         .model = [] { return lines({"one", "two", "", "last"}); }},
-        {.name = "several files",
-         .make = [] { return Dataset::text_lines({two(), empty(), two()}); },
          .model =
              [] {
-               return lines({"one", "two", "", "last", "one", "two", "",
-                             "last"});
+               return lines({"one", "two", "", "last"});
+             }},
+        {.name = "several files",
+         .make =
+             [] {
+               return Dataset::text_lines({two(), empty(), two()});
+             },
+         .model =
+             [] {
+               return lines(
+                   {"one", "two", "", "last", "one", "two", "", "last"});
              }},
         {.name = "without the first line",
          .make =
@@ -32,10 +38,14 @@ PENSTOCK_EXAMPLES(
                return Dataset::text_lines({two(), two()}, {.skip_lines = 1});
              },
          .model =
-             [] { return lines({"two", "", "last", "two", "", "last"}); }},
+             [] {
+               return lines({"two", "", "last", "two", "", "last"});
+             }},
         {.name = "a file that is not there",
          .make =
-             [] { return Dataset::text_lines({two(), "/no/such/file", two()}); },
+             [] {
+               return Dataset::text_lines({two(), "/no/such/file", two()});
+             },
          .model =
              [] {
                auto out = lines({"one", "two", "", "last"});
@@ -55,7 +65,10 @@ PENSTOCK_EXAMPLES(
                               }))
                    .filter([](std::string_view line) { return !line.empty(); });
              },
-         .model = [] { return lines({"one", "two", "last"}); }},
+         .model =
+             [] {
+               return lines({"one", "two", "last"});
+             }},
         {.name = "nothing",
          .make = [] { return Dataset::text_lines(empty()); },
          .model = [] { return lines({}); }},

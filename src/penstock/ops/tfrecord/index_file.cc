@@ -112,17 +112,17 @@ StatusOr<tfrecord::Index> build_index(FileSystem& fs, const std::string& path,
     const std::string_view header(bytes + (at - begin), kHeaderBytes);
     const auto length = tfrecord::read_length(header);
     if (!length.ok()) {
-      fail(at > 0 ? length.status()
-                  : make_error(length.status().code(),
-                               length.status().message(),
-                               tfrecord::first_record_hint(header)));
+      fail(at > 0
+               ? length.status()
+               : make_error(length.status().code(), length.status().message(),
+                            tfrecord::first_record_hint(header)));
       index.set_cut_short();
       break;
     }
     const auto left = static_cast<std::uint64_t>(size - at) - kFrameBytes;
     if (*length > static_cast<std::uint64_t>(max_record_bytes)) {
-      fail(record_too_large(static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                *length, INT64_MAX)),
+      fail(record_too_large(static_cast<std::int64_t>(
+                                std::min<std::uint64_t>(*length, INT64_MAX)),
                             max_record_bytes));
       index.set_cut_short();
       break;

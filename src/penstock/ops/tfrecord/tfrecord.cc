@@ -56,8 +56,8 @@ class TFRecordLayout final : public RecordLayout {
       const std::int64_t i = first + static_cast<std::int64_t>(k);
       damaged(static_cast<std::int64_t>(k),
               annotate(what_is_wrong({bytes + offsets[k],
-                                      static_cast<std::size_t>(
-                                          offsets[k + 1] - offsets[k])}),
+                                      static_cast<std::size_t>(offsets[k + 1] -
+                                                               offsets[k])}),
                        record_place(i, index_.offset(i))));
     }
   }
@@ -101,8 +101,7 @@ StatusOr<bool> is_compressed(FileSystem& fs, const std::string& path) {
       const std::size_t n,
       file->read_at(0, {reinterpret_cast<std::byte*>(first), sizeof(first)}));
   const std::string_view bytes(first, n);
-  return sniff_compression(bytes, looks_like_zlib(bytes)) !=
-         Compression::kNone;
+  return sniff_compression(bytes, looks_like_zlib(bytes)) != Compression::kNone;
 }
 
 std::string tfrecord_identity(const TFRecordOptions& options) {
@@ -139,12 +138,12 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
     if (!index.ok()) return annotate(index.status(), "tfrecord: ");
     if (index->cut_short() && !always) return none;
     indexed.push_back({path, std::make_shared<TFRecordLayout>(*std::move(index),
-                                                      options.verify)});
+                                                              options.verify)});
   }
   const std::string describe =
-      absl::StrCat("tfrecord(", files.size() == 1
-                                    ? quoted_name(files[0])
-                                    : absl::StrCat(files.size(), " files"),
+      absl::StrCat("tfrecord(",
+                   files.size() == 1 ? quoted_name(files[0])
+                                     : absl::StrCat(files.size(), " files"),
                    "), by index");
   return make_indexed_records(
       std::move(indexed),
@@ -169,9 +168,8 @@ StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
   format->identity = tfrecord_identity(options);
   RecordParts parts;
   if (options.compression != Compression::kNone) {
-    parts.arguments =
-        absl::StrCat("(files, ",
-                     to_absl(compression_name(options.compression)), ")");
+    parts.arguments = absl::StrCat(
+        "(files, ", to_absl(compression_name(options.compression)), ")");
   }
   return make_record_files(std::move(format), std::move(parts),
                            options.max_parallel);

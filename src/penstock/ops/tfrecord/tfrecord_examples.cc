@@ -18,13 +18,13 @@ std::vector<Element> elements(const std::vector<std::string>& values) {
 }
 
 std::string written(int n, const std::string& compression = "") {
-  return made_once(
-      "tfrecord" + compression + std::to_string(n),
-      [&](const std::string& path) {
-        io::TFRecordWriter writer(path, {.compression = compression});
-        for (const std::string& r : records(n)) writer.write(r);
-        writer.close();
-      });
+  return made_once("tfrecord" + compression + std::to_string(n),
+                   [&](const std::string& path) {
+                     io::TFRecordWriter writer(path,
+                                               {.compression = compression});
+                     for (const std::string& r : records(n)) writer.write(r);
+                     writer.close();
+                   });
 }
 
 /// Record 2 of 5 has a damaged payload.
@@ -48,7 +48,10 @@ PENSTOCK_EXAMPLES(
          .make = [] { return Dataset::tfrecord(written(7)); },
          .model = [] { return elements(records(7)); }},
         {.name = "two files by index",
-         .make = [] { return Dataset::tfrecord({written(7), written(3)}); },
+         .make =
+             [] {
+               return Dataset::tfrecord({written(7), written(3)});
+             },
          .model = [] { return twice(7, 3); }},
         {.name = "in order",
          .make =
@@ -61,10 +64,9 @@ PENSTOCK_EXAMPLES(
         {.name = "compressed",
          .make =
              [] {
-               return Dataset::tfrecord({written(7, "GZIP"),
-                                         written(3, "ZSTD"),
-                                         written(3)},
-                                        {.compression = "auto"})
+               return Dataset::tfrecord(
+                          {written(7, "GZIP"), written(3, "ZSTD"), written(3)},
+                          {.compression = "auto"})
                    .take(10);
              },
          .model = [] { return twice(7, 3); },

@@ -1,8 +1,9 @@
+#include "penstock/formats/tfrecord.h"
+
 #include <filesystem>
 #include <fstream>
 
 #include "penstock/formats/compression.h"
-#include "penstock/formats/tfrecord.h"
 #include "penstock/ops/tfrecord/tfrecord.h"
 #include "penstock/penstock.h"
 #include "tests/support/drain.h"
@@ -12,14 +13,14 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using testing::drain;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using testing::error_of;
+using testing::fresh_path;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-using testing::drain;
-using testing::error_of;
-using testing::fresh_path;
 
 void put(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
@@ -83,12 +84,13 @@ TEST(TFRecord, ReadsWhatWasWrittenInEveryCompression) {
   for (const char* compression : {"", "GZIP", "ZLIB", "ZSTD"}) {
     SCOPED_TRACE(compression);
     const std::string path = written(records, {.compression = compression});
-    EXPECT_EQ(strings(Dataset::tfrecord(path, {.compression = compression})
-                          .to_list()),
-              records);
-    EXPECT_EQ(strings(Dataset::tfrecord(path, {.compression = "auto"})
-                          .to_list()),
-              records);
+    EXPECT_EQ(
+        strings(
+            Dataset::tfrecord(path, {.compression = compression}).to_list()),
+        records);
+    EXPECT_EQ(
+        strings(Dataset::tfrecord(path, {.compression = "auto"}).to_list()),
+        records);
   }
 }
 
@@ -113,7 +115,8 @@ TEST(TFRecord, WithoutAnIndexTheElementsAreTheSame) {
   const std::string a = written(numbered(300, 5000));
   const std::string b = written(numbered(500));
   const Dataset indexed = Dataset::tfrecord({a, b});
-  const Dataset in_order = Dataset::tfrecord({a, b}, {.index = UseIndex::kNever});
+  const Dataset in_order =
+      Dataset::tfrecord({a, b}, {.index = UseIndex::kNever});
   EXPECT_TRUE(in_order.cardinality().is_unknown());
   EXPECT_EQ(strings(indexed.to_list()), strings(in_order.to_list()));
 }
@@ -121,20 +124,22 @@ TEST(TFRecord, WithoutAnIndexTheElementsAreTheSame) {
 TEST(TFRecord, TakesPatternsAndDatasetsOfNames) {
   const std::string dir = fresh_path();
   std::filesystem::create_directories(dir);
-  io::write_tfrecord(Dataset::list_files(written({"0"})).map([](std::string_view) {
-    return std::string("only");
-  }), dir + "/part", 1);
+  io::write_tfrecord(
+      Dataset::list_files(written({"0"})).map([](std::string_view) {
+        return std::string("only");
+      }),
+      dir + "/part", 1);
   put(dir + "/part-b", framed({"b"}));
   EXPECT_EQ(strings(Dataset::tfrecord(dir + "/part*").to_list()),
             (std::vector<std::string>{"only", "b"}));
-  EXPECT_EQ(strings(Dataset::tfrecord(Dataset::list_files(dir + "/part*"))
-                        .to_list()),
-            (std::vector<std::string>{"only", "b"}));
+  EXPECT_EQ(
+      strings(Dataset::tfrecord(Dataset::list_files(dir + "/part*")).to_list()),
+      (std::vector<std::string>{"only", "b"}));
   EXPECT_EQ(error_of([&] { Dataset::tfrecord(dir + "/none*"); }),
             "tfrecord: no file matches '" + dir + "/none*'");
-  EXPECT_THAT(error_of([&] { Dataset::tfrecord(dir + "/none"); }),
-              AllOf(StartsWith("tfrecord: cannot look at"),
-                    HasSubstr("No such file")));
+  EXPECT_THAT(
+      error_of([&] { Dataset::tfrecord(dir + "/none"); }),
+      AllOf(StartsWith("tfrecord: cannot look at"), HasSubstr("No such file")));
   EXPECT_THAT(error_of([&] { Dataset::tfrecord(Dataset::range(3)); }),
               HasSubstr("files must be a dataset of strings, got int64"));
 }
@@ -144,13 +149,11 @@ TEST(TFRecord, RefusesWrongArguments) {
   EXPECT_EQ(error_of([&] { Dataset::tfrecord(path, {.compression = "LZ4"}); }),
             "tfrecord: compression must be '', GZIP, ZLIB, ZSTD or auto, got "
             "'LZ4'");
-  EXPECT_EQ(error_of([&] {
-              Dataset::tfrecord(path, {.max_record_bytes = 0});
-            }),
+  EXPECT_EQ(error_of([&] { Dataset::tfrecord(path, {.max_record_bytes = 0}); }),
             "tfrecord: max_record_bytes must be >= 1, got 0");
   EXPECT_THAT(error_of([&] {
-                Dataset::tfrecord(path, {.compression = "GZIP",
-                                         .index = UseIndex::kAlways});
+                Dataset::tfrecord(
+                    path, {.compression = "GZIP", .index = UseIndex::kAlways});
               }),
               HasSubstr("index needs plain files"));
   EXPECT_EQ(error_of([&] { Dataset::tfrecord(std::vector<std::string>{}); }),
@@ -171,13 +174,14 @@ TEST(TFRecord, DamagedPayloadIsOneErrorInItsPlace) {
   for (const auto& got : read_both(path)) {
     ASSERT_THAT(got, SizeIs(3));
     EXPECT_THAT(got[0], HasSubstr("aaaa"));
-    EXPECT_THAT(got[1], AllOf(HasSubstr(path),
-                              HasSubstr("record 1 at byte 20: corrupt payload")));
+    EXPECT_THAT(got[1],
+                AllOf(HasSubstr(path),
+                      HasSubstr("record 1 at byte 20: corrupt payload")));
     EXPECT_THAT(got[2], HasSubstr("cccc"));
   }
-  EXPECT_THAT(drain(Dataset::tfrecord(path, {.verify = false})),
-              ElementsAre(HasSubstr("aaaa"), HasSubstr("bb"),
-                          HasSubstr("cccc")));
+  EXPECT_THAT(
+      drain(Dataset::tfrecord(path, {.verify = false})),
+      ElementsAre(HasSubstr("aaaa"), HasSubstr("bb"), HasSubstr("cccc")));
   EXPECT_THAT(drain(Dataset::tfrecord(path).ignore_errors()),
               ElementsAre(HasSubstr("aaaa"), HasSubstr("cccc")));
 }
@@ -190,19 +194,19 @@ TEST(TFRecord, BehindADamagedLengthTheNextWholeRecordIsFound) {
   const std::string next = written({"next"});
   for (const UseIndex index : {UseIndex::kAuto, UseIndex::kNever}) {
     const Dataset ds = Dataset::tfrecord({path, next}, {.index = index});
-    EXPECT_THAT(drain(ds),
-                ElementsAre(HasSubstr("aaaa"),
-                            HasSubstr("record 1 at byte 20: corrupt length"),
-                            HasSubstr("cccc"), HasSubstr("dddd"),
-                            HasSubstr("next")));
+    EXPECT_THAT(
+        drain(ds),
+        ElementsAre(HasSubstr("aaaa"),
+                    HasSubstr("record 1 at byte 20: corrupt length"),
+                    HasSubstr("cccc"), HasSubstr("dddd"), HasSubstr("next")));
     EXPECT_THAT(strings(ds.ignore_errors().to_list()),
                 ElementsAre("aaaa", "cccc", "dddd", "next"));
   }
   // By index alone there is no place for what follows.
-  EXPECT_THAT(drain(Dataset::tfrecord({path, next},
-                                      {.index = UseIndex::kAlways})),
-              ElementsAre(HasSubstr("aaaa"), HasSubstr("corrupt length"),
-                          HasSubstr("next")));
+  EXPECT_THAT(
+      drain(Dataset::tfrecord({path, next}, {.index = UseIndex::kAlways})),
+      ElementsAre(HasSubstr("aaaa"), HasSubstr("corrupt length"),
+                  HasSubstr("next")));
 }
 
 TEST(TFRecord, TheNextRecordIsFoundBeyondTheBufferAndInCompressedFiles) {
@@ -212,9 +216,9 @@ TEST(TFRecord, TheNextRecordIsFoundBeyondTheBufferAndInCompressedFiles) {
   const std::string path = fresh_path();
   put(path, bytes);
   for (const auto& got : read_both(path)) {
-    EXPECT_THAT(got, ElementsAre(HasSubstr("first"),
-                                 HasSubstr("record 1 at byte 21"),
-                                 HasSubstr("last")));
+    EXPECT_THAT(
+        got, ElementsAre(HasSubstr("first"), HasSubstr("record 1 at byte 21"),
+                         HasSubstr("last")));
   }
   auto compressor = Compressor::make(Compression::kGzip).value();
   std::string packed;
@@ -267,9 +271,8 @@ TEST(TFRecord, FileCutAtEveryByteGivesTheWholeRecordsAndThenSaysSo) {
     for (const auto& got : read_both(path)) {
       ASSERT_THAT(got, SizeIs(whole + (clean ? 0 : 1)));
       if (!clean) {
-        EXPECT_THAT(got.back(),
-                    AllOf(StartsWith("!"), HasSubstr(path),
-                          HasSubstr("truncated")));
+        EXPECT_THAT(got.back(), AllOf(StartsWith("!"), HasSubstr(path),
+                                      HasSubstr("truncated")));
       }
     }
   }
@@ -316,9 +319,9 @@ TEST(TFRecord, GzipMembersOneAfterTheOtherAreOneFile) {
   const std::string b = get(written({"last"}, {.compression = "GZIP"}));
   const std::string path = fresh_path();
   put(path, a + b);
-  EXPECT_THAT(strings(Dataset::tfrecord(path, {.compression = "GZIP"})
-                          .to_list()),
-              ElementsAre("record 0", "record 1", "record 2", "last"));
+  EXPECT_THAT(
+      strings(Dataset::tfrecord(path, {.compression = "GZIP"}).to_list()),
+      ElementsAre("record 0", "record 1", "record 2", "last"));
 }
 
 TEST(TFRecord, SaysThatAFileIsCompressedOrForeign) {
@@ -351,10 +354,10 @@ TEST(TFRecord, RecordAboveTheLimitIsAnErrorAlsoInACompressedStream) {
   const auto records = numbered(3, 3'000'000);
   const std::string path = written(records, {.compression = "ZSTD"});
   const std::string refused = "max_record_bytes is 1000000";
-  EXPECT_THAT(drain(Dataset::tfrecord(path, {.compression = "ZSTD",
-                                             .max_record_bytes = 1'000'000})),
-              ElementsAre(HasSubstr(refused), HasSubstr(refused),
-                          HasSubstr(refused)));
+  EXPECT_THAT(
+      drain(Dataset::tfrecord(
+          path, {.compression = "ZSTD", .max_record_bytes = 1'000'000})),
+      ElementsAre(HasSubstr(refused), HasSubstr(refused), HasSubstr(refused)));
   EXPECT_EQ(strings(Dataset::tfrecord(path, {.compression = "ZSTD"}).to_list()),
             records);
 }
@@ -364,12 +367,11 @@ TEST(TFRecord, RecordsBehindOneAboveTheLimitAreRead) {
     const std::string path =
         written({"a", std::string(1000, 'x'), "b"}, {.index = index});
     for (const UseIndex use : {UseIndex::kAuto, UseIndex::kNever}) {
-      EXPECT_THAT(
-          drain(Dataset::tfrecord(path,
-                                  {.index = use, .max_record_bytes = 100})),
-          ElementsAre(HasSubstr("a"),
-                      HasSubstr("record 1 at byte 17: has 1000 bytes"),
-                      HasSubstr("b")));
+      EXPECT_THAT(drain(Dataset::tfrecord(
+                      path, {.index = use, .max_record_bytes = 100})),
+                  ElementsAre(HasSubstr("a"),
+                              HasSubstr("record 1 at byte 17: has 1000 bytes"),
+                              HasSubstr("b")));
     }
   }
 }
@@ -381,7 +383,8 @@ TEST(TFRecord, ContinuesExactlyFromAState) {
     const Dataset ds = Dataset::tfrecord(
         path, {.compression = compression, .index = UseIndex::kNever});
     Iterator it = ds.iterator();
-    for (std::size_t i = 0; i < 17; ++i) EXPECT_EQ((*it.next())[0].str(), records[i]);
+    for (std::size_t i = 0; i < 17; ++i)
+      EXPECT_EQ((*it.next())[0].str(), records[i]);
     Iterator rest = ds.iterator(it.state_dict());
     for (std::size_t i = 17; i < 40; ++i) {
       EXPECT_EQ((*rest.next())[0].str(), records[i]);
@@ -407,8 +410,8 @@ TEST(TFRecordIndex, IsWrittenBesideTheFileAndUsed) {
   ASSERT_TRUE(std::filesystem::exists(beside));
   const auto info = FileSystem::local().info(path);
   ASSERT_TRUE(info.ok());
-  const auto index = tfrecord::Index::decode(
-      get(beside), {info->size, info->modified_ns});
+  const auto index =
+      tfrecord::Index::decode(get(beside), {info->size, info->modified_ns});
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_EQ(index->size(), 200);
   const auto built = ops::build_index(FileSystem::local(), path, 1 << 20);
@@ -445,7 +448,8 @@ TEST(TFRecordWriter, NothingIsLeftWithoutClose) {
   io::TFRecordWriter writer(dir + "/a", {.index = false});
   writer.close();
   EXPECT_EQ(get(dir + "/a"), "");
-  EXPECT_THAT(error_of([&] { writer.write("y"); }), HasSubstr("behind close()"));
+  EXPECT_THAT(error_of([&] { writer.write("y"); }),
+              HasSubstr("behind close()"));
   EXPECT_THAT(error_of([&] { io::TFRecordWriter(dir + "/no/such/dir"); }),
               HasSubstr("No such file"));
   EXPECT_THAT(error_of([&] {
@@ -470,12 +474,13 @@ TEST(WriteTFRecord, PutsElementsInTurnIntoShards) {
     };
     const auto names = io::write_tfrecord(numbers, path, 3, options);
     EXPECT_EQ(seen, 1000);
-    ASSERT_THAT(names, ElementsAre(path + "-00000-of-00003",
-                                   path + "-00001-of-00003",
-                                   path + "-00002-of-00003"));
+    ASSERT_THAT(names,
+                ElementsAre(path + "-00000-of-00003", path + "-00001-of-00003",
+                            path + "-00002-of-00003"));
     for (int s = 0; s < 3; ++s) {
       std::vector<std::string> wanted;
-      for (int i = s; i < 1000; i += 3) wanted.push_back("r" + std::to_string(i));
+      for (int i = s; i < 1000; i += 3)
+        wanted.push_back("r" + std::to_string(i));
       EXPECT_EQ(strings(Dataset::tfrecord(names[static_cast<std::size_t>(s)],
                                           {.compression = compression})
                             .to_list()),
@@ -487,9 +492,7 @@ TEST(WriteTFRecord, PutsElementsInTurnIntoShards) {
 TEST(WriteTFRecord, RefusesWhatIsNotStringsAndLeavesNothing) {
   EXPECT_THAT(error_of([] { io::write_tfrecord(Dataset::range(3), "x"); }),
               HasSubstr("elements must be strings, got int64"));
-  EXPECT_THAT(error_of([] {
-                io::write_tfrecord(Dataset::range(3), "x", 0);
-              }),
+  EXPECT_THAT(error_of([] { io::write_tfrecord(Dataset::range(3), "x", 0); }),
               HasSubstr("shards must be 1 to 99999, got 0"));
   const std::string dir = fresh_path();
   std::filesystem::create_directories(dir);
@@ -507,8 +510,10 @@ TEST(ReadFile, GivesTheBytesOrTheReason) {
   put(path, std::string("a\0b", 3));
   EXPECT_EQ(io::read_file(path)->str(), std::string_view("a\0b", 3));
   const std::string none = fresh_path();
-  const auto got = drain(Dataset::list_files({path, path}).map(
-      [&](std::string_view name) { return io::read_file(name); }));
+  const auto got =
+      drain(Dataset::list_files({path, path}).map([&](std::string_view name) {
+        return io::read_file(name);
+      }));
   EXPECT_THAT(got, SizeIs(2));
   EXPECT_EQ(io::read_file(none).status().code(), StatusCode::kNotFound);
   EXPECT_GT(io::read_file("/proc/self/status")->str().size(), 100u);

@@ -26,8 +26,7 @@ StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create(
   writer->fs_ = &fs;
   writer->path_ = path;
   writer->options_ = options;
-  writer->indexed_ =
-      options.index && options.compression == Compression::kNone;
+  writer->indexed_ = options.index && options.compression == Compression::kNone;
   auto compressor = Compressor::make(options.compression, options.level);
   if (!compressor.ok()) {
     return annotate(compressor.status(), "tfrecord writer: ");
@@ -39,8 +38,10 @@ StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create(
 
 Status RecordWriter::write(std::string_view payload) {
   if (payload.size() > std::numeric_limits<std::int32_t>::max()) {
-    return invalid_argument("tfrecord writer: a record must be under 2 GiB, "
-                            "got ", payload.size(), " bytes");
+    return invalid_argument(
+        "tfrecord writer: a record must be under 2 GiB, "
+        "got ",
+        payload.size(), " bytes");
   }
   frame_.clear();
   tfrecord::append_record(payload, frame_);

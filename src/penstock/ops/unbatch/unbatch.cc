@@ -41,7 +41,8 @@ const Structure* row_structure(const Structure* s) {
       return s->ragged_rank() == 1 ? Structure::leaf()
                                    : Structure::ragged(s->ragged_rank() - 1);
     case Structure::Kind::kLeaf:
-    case Structure::Kind::kAbsent: break;
+    case Structure::Kind::kAbsent:
+      break;
   }
   return s;
 }
@@ -87,8 +88,7 @@ StatusOr<Block> dense_rows(const Element& element, const PathRef& path) {
     if (t.shape()[0] != rows) return differ(rows, i, t.shape()[0]);
     columns.emplace_back(t);
   }
-  return Block(element.structure(), std::move(columns), rows,
-               Origins(path, 0));
+  return Block(element.structure(), std::move(columns), rows, Origins(path, 0));
 }
 
 /// Number of rows of the element at `leaf` with structure `s`.
@@ -175,8 +175,7 @@ StatusOr<Block> ragged_rows(const Element& element, const PathRef& path) {
   BlockBuilder builder;
   for (std::int64_t i = 0; i < *rows; ++i) {
     Element::Leaves leaves;
-    PS_RETURN_IF_ERROR(
-        append_row(element, element.structure(), 0, i, leaves));
+    PS_RETURN_IF_ERROR(append_row(element, element.structure(), 0, i, leaves));
     builder.add(Element(structure, std::move(leaves)));
   }
   PS_ASSIGN_OR_RETURN(Block block, builder.finish());
@@ -294,7 +293,7 @@ StatusOr<Block> rows_of(const Element& element, const PathRef& path) {
                             " holds no tensor: it has no first dimension");
   }
   return element.structure()->has_ragged() ? ragged_rows(element, path)
-                                         : dense_rows(element, path);
+                                           : dense_rows(element, path);
 }
 
 StatusOr<Spec> row_spec(const Spec& spec, std::optional<std::int64_t>& rows) {

@@ -5,12 +5,12 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
+using testing::growing;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
-using testing::growing;
 
 // [0], [1, 1], [2, 2, 2] ...: element x is x + 1 times x.
 TEST(Unbatch, UndoesABatch) {
@@ -33,20 +33,21 @@ TEST(Unbatch, TakesBatchesOfDifferentAndOfNoLength) {
 }
 
 TEST(Unbatch, TakesLargeRowsAndStrings) {
-  const Dataset large = Dataset::range(6)
-                            .map([](std::int64_t x) {
-                              return std::vector<float>(
-                                  1000, static_cast<float>(x));
-                            })
-                            .batch(4);
+  const Dataset large =
+      Dataset::range(6)
+          .map([](std::int64_t x) {
+            return std::vector<float>(1000, static_cast<float>(x));
+          })
+          .batch(4);
   const auto rows = large.unbatch().to_list();
   ASSERT_EQ(rows.size(), 6u);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i][0].shape(), Shape{1000});
     EXPECT_EQ(rows[i][0].as<float>()[999], static_cast<float>(i));
   }
-  const Dataset words = Dataset::range(3).map(
-      [](std::int64_t x) { return std::string(static_cast<std::size_t>(x), 'a'); });
+  const Dataset words = Dataset::range(3).map([](std::int64_t x) {
+    return std::string(static_cast<std::size_t>(x), 'a');
+  });
   EXPECT_THAT(show(words.batch(2).unbatch()), ElementsAre("''", "'a'", "'aa'"));
 }
 
@@ -72,9 +73,9 @@ TEST(Unbatch, TakesRaggedValuesApart) {
 }
 
 TEST(Unbatch, ABatchThatFailedIsOneError) {
-  EXPECT_THAT(show(testing::with_error(6, 2).batch(2).unbatch()),
-              ElementsAre("0", "1", "<map#1: element 2: bad element>", "4",
-                          "5"));
+  EXPECT_THAT(
+      show(testing::with_error(6, 2).batch(2).unbatch()),
+      ElementsAre("0", "1", "<map#1: element 2: bad element>", "4", "5"));
 }
 
 TEST(Unbatch, LeavesMustAgree) {
@@ -107,8 +108,7 @@ TEST(Unbatch, KnowsSpecAndCardinality) {
   const Dataset whole = Dataset::range(10).batch(3, {.drop_remainder = true});
   EXPECT_EQ(whole.unbatch().cardinality().value(), 9);
   EXPECT_EQ(whole.unbatch().element_spec(), Spec::scalar<std::int64_t>());
-  EXPECT_TRUE(Dataset::range(10).batch(3).unbatch().cardinality()
-                  .is_unknown());
+  EXPECT_TRUE(Dataset::range(10).batch(3).unbatch().cardinality().is_unknown());
   EXPECT_TRUE(whole.repeat().unbatch().cardinality().is_infinite());
 }
 

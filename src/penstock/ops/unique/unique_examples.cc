@@ -13,7 +13,10 @@ PENSTOCK_EXAMPLES(
                    .map([](std::int64_t x) { return x * 3 % 7; })
                    .unique();
              },
-         .model = [] { return scalars({0, 3, 6, 2, 5, 1, 4}); }},
+         .model =
+             [] {
+               return scalars({0, 3, 6, 2, 5, 1, 4});
+             }},
         {.name = "behind a filter, of strings",
          .make =
              [] {
@@ -33,10 +36,15 @@ PENSTOCK_EXAMPLES(
                    .unique()
                    .ignore_errors();
              },
-         .model = [] { return scalars({0, 1, 2, 3, 4}); }},
+         .model =
+             [] {
+               return scalars({0, 1, 2, 3, 4});
+             }},
         {.name = "of a repeated shuffle",
          .make =
-             [] { return Dataset::range(20).shuffle(5, 1).repeat(3).unique(); }},
+             [] {
+               return Dataset::range(20).shuffle(5, 1).repeat(3).unique();
+             }},
     });
 
 }  // namespace

@@ -23,12 +23,18 @@ TEST(Unique, GivesEveryElementOnceInOrder) {
 TEST(Unique, ComparesStructureTypeShapeAndValue) {
   const Dataset ds = Dataset::range(12).map([](const Element& e) -> Element {
     switch (e[0].value<std::int64_t>() % 6) {
-      case 0: return Element(Tensor::scalar<std::int64_t>(1));
-      case 1: return Element(Tensor::scalar<std::int32_t>(1));
-      case 2: return Element(Tensor::from<std::int64_t>({1}));
-      case 3: return Element::tuple({Element(Tensor::scalar<std::int64_t>(1))});
-      case 4: return Element(Tensor::string("a"));
-      default: return Element(Tensor::string("ab"));
+      case 0:
+        return Element(Tensor::scalar<std::int64_t>(1));
+      case 1:
+        return Element(Tensor::scalar<std::int32_t>(1));
+      case 2:
+        return Element(Tensor::from<std::int64_t>({1}));
+      case 3:
+        return Element::tuple({Element(Tensor::scalar<std::int64_t>(1))});
+      case 4:
+        return Element(Tensor::string("a"));
+      default:
+        return Element(Tensor::string("ab"));
     }
   });
   EXPECT_THAT(show(ds.unique()),
@@ -60,8 +66,8 @@ TEST(Unique, CannotCompareNestedDatasets) {
                             return Dataset::range(3).window(2).unique();
                           }).message()),
               HasSubstr("unique: nested datasets cannot be compared"));
-  const Dataset unknown = Dataset::range(3).window(2).map(
-      [](const Element& e) { return e; });
+  const Dataset unknown =
+      Dataset::range(3).window(2).map([](const Element& e) { return e; });
   EXPECT_THAT(show(unknown.unique()),
               ElementsAre(HasSubstr("nested datasets cannot be compared"),
                           HasSubstr("nested datasets cannot be compared")));

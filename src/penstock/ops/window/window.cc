@@ -45,19 +45,17 @@ class WindowOp final : public SequencerOp {
   std::string_view op() const override { return "window"; }
   Memory memory() const override { return Memory::kKept; }
   std::string describe() const override {
-    return absl::StrCat("window(", options_.size, ", shift=", options_.shift,
-                        options_.stride == 1
-                            ? ""
-                            : absl::StrCat(", stride=", options_.stride),
-                        options_.drop_remainder ? ", drop_remainder=true" : "",
-                        ")");
+    return absl::StrCat(
+        "window(", options_.size, ", shift=", options_.shift,
+        options_.stride == 1 ? "" : absl::StrCat(", stride=", options_.stride),
+        options_.drop_remainder ? ", drop_remainder=true" : "", ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec> in) const override {
     if (!in[0].known()) return Spec();
     const Structure* structure = unit_structure(in[0].structure());
-    return Spec(structure, std::vector<LeafSpec>(
-                               structure->num_leaves(),
-                               {DType::kObject, PartialShape(Shape{})}));
+    return Spec(structure,
+                std::vector<LeafSpec>(structure->num_leaves(),
+                                      {DType::kObject, PartialShape(Shape{})}));
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
     if (!in[0].finite()) return in[0];
@@ -195,9 +193,9 @@ class WindowOp final : public SequencerOp {
       bytes += block.byte_size();
       for (std::int64_t i = 0; i < (block.mixed() ? block.size() : 1); ++i) {
         const Structure* own =
-            block.mixed() ? block.elements()[static_cast<std::size_t>(i)]
-                                .structure()
-                          : block.structure();
+            block.mixed()
+                ? block.elements()[static_cast<std::size_t>(i)].structure()
+                : block.structure();
         if (structure == nullptr) structure = own;
         one_structure &= own == structure;
       }
@@ -219,9 +217,9 @@ class WindowOp final : public SequencerOp {
     }
     // What windows share is counted in the first that has it.
     if (options_.shift < span_) {
-      bytes = static_cast<std::int64_t>(
-          static_cast<double>(bytes) / static_cast<double>(span_) *
-          static_cast<double>(options_.shift));
+      bytes = static_cast<std::int64_t>(static_cast<double>(bytes) /
+                                        static_cast<double>(span_) *
+                                        static_cast<double>(options_.shift));
     }
     const auto rows =
         std::make_shared<const std::vector<Block>>(std::move(blocks));

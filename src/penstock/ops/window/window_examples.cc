@@ -23,7 +23,10 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "side by side",
          .make = [] { return stacked(Dataset::range(7).window(3)); },
-         .model = [] { return window_rows({{0, 1, 2}, {3, 4, 5}, {6}}); }},
+         .model =
+             [] {
+               return window_rows({{0, 1, 2}, {3, 4, 5}, {6}});
+             }},
         {.name = "overlapping, behind a filter",
          .make =
              [] {
@@ -33,8 +36,8 @@ PENSTOCK_EXAMPLES(
              },
          .model =
              [] {
-               return window_rows({{0, 1, 2, 4}, {2, 4, 5, 6}, {5, 6, 7, 8},
-                            {7, 8, 9}, {9}});
+               return window_rows(
+                   {{0, 1, 2, 4}, {2, 4, 5, 6}, {5, 6, 7, 8}, {7, 8, 9}, {9}});
              },
          .errors_once = false},
         {.name = "strided, dropping the remainder",
@@ -45,8 +48,8 @@ PENSTOCK_EXAMPLES(
              },
          .model =
              [] {
-               return window_rows({{0, 2, 4}, {1, 3, 5}, {2, 4, 6}, {3, 5, 7},
-                            {4, 6, 8}});
+               return window_rows(
+                   {{0, 2, 4}, {1, 3, 5}, {2, 4, 6}, {3, 5, 7}, {4, 6, 8}});
              },
          .errors_once = false},
         {.name = "with elements left out between them",
@@ -54,22 +57,28 @@ PENSTOCK_EXAMPLES(
              [] {
                return stacked(Dataset::range(60).window(2, {.shift = 25}));
              },
-         .model = [] { return window_rows({{0, 1}, {25, 26}, {50, 51}}); }},
+         .model =
+             [] {
+               return window_rows({{0, 1}, {25, 26}, {50, 51}});
+             }},
         {.name = "with an error in one",
          .make =
              [] {
-               return stacked(Dataset::range(6)
-                                  .map([](std::int64_t x)
-                                           -> StatusOr<std::int64_t> {
-                                    if (x == 2) {
-                                      return absl::DataLossError("bad");
-                                    }
-                                    return x;
-                                  })
-                                  .window(2)
-                                  .ignore_errors());
+               return stacked(
+                   Dataset::range(6)
+                       .map([](std::int64_t x) -> StatusOr<std::int64_t> {
+                         if (x == 2) {
+                           return absl::DataLossError("bad");
+                         }
+                         return x;
+                       })
+                       .window(2)
+                       .ignore_errors());
              },
-         .model = [] { return window_rows({{0, 1}, {4, 5}}); }},
+         .model =
+             [] {
+               return window_rows({{0, 1}, {4, 5}});
+             }},
     });
 
 }  // namespace

@@ -78,8 +78,8 @@ class WindowSource final : public IndexedSourceOp {
       for (std::int64_t row : list) {
         const Element element = block.element(row);
         const auto leaves = element.leaves().begin();
-        builder.add(Element(
-            unit_, Element::Leaves(leaves + first, leaves + last)));
+        builder.add(
+            Element(unit_, Element::Leaves(leaves + first, leaves + last)));
       }
       return builder.finish();
     }

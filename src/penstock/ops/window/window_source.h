@@ -16,8 +16,7 @@ using WindowRows = std::shared_ptr<const std::vector<Block>>;
 /// and ragged values. fn(first leaf, structure of the unit).
 template <class F>
 void for_each_unit(const Structure* structure, std::size_t leaf, const F& fn) {
-  if (structure->is_leaf() ||
-      structure->kind() == Structure::Kind::kRagged) {
+  if (structure->is_leaf() || structure->kind() == Structure::Kind::kRagged) {
     fn(leaf, structure);
     return;
   }

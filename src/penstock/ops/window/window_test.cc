@@ -5,10 +5,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
 
 /// Every window as one line: the elements of its datasets.
@@ -60,9 +60,8 @@ TEST(Window, FollowsItsDefinition) {
                 .shift = shift, .stride = stride, .drop_remainder = drop};
             const Dataset ds = Dataset::range(n).window(size, options);
             const auto expected = model(n, size, shift, stride, drop);
-            EXPECT_EQ(windows(ds), expected)
-                << n << " " << size << " " << shift << " " << stride << " "
-                << drop;
+            EXPECT_EQ(windows(ds), expected) << n << " " << size << " " << shift
+                                             << " " << stride << " " << drop;
             EXPECT_EQ(ds.cardinality().value(),
                       static_cast<std::int64_t>(expected.size()));
           }
@@ -78,9 +77,9 @@ TEST(Window, ShiftsByItsSizeIfNotTold) {
 }
 
 TEST(Window, EveryLeafBecomesADataset) {
-  const Dataset ds =
-      Dataset::zip({{"a", Dataset::range(3)},
-                    {"b", Dataset::range(3).enumerate(5)}}).window(2);
+  const Dataset ds = Dataset::zip({{"a", Dataset::range(3)},
+                                   {"b", Dataset::range(3).enumerate(5)}})
+                         .window(2);
   EXPECT_THAT(windows(ds), ElementsAre("0 1 | 5 6 | 0 1", "2 | 7 | 2"));
   const Element first = ds.take(1).to_list().front();
   EXPECT_EQ(first.structure()->keys()[1], "b");
@@ -105,14 +104,12 @@ TEST(Window, ARaggedValueStaysWhole) {
 }
 
 TEST(Window, DatasetsOfAWindowAreDatasets) {
-  const auto sums =
-      Dataset::range(7)
-          .window(3, {.shift = 2, .drop_remainder = true})
-          .map([](const Element& w) {
-            return Dataset::of(w[0]).batch(3).at(0);
-          });
-  EXPECT_THAT(show(sums),
-              ElementsAre("[0, 1, 2]", "[2, 3, 4]", "[4, 5, 6]"));
+  const auto sums = Dataset::range(7)
+                        .window(3, {.shift = 2, .drop_remainder = true})
+                        .map([](const Element& w) {
+                          return Dataset::of(w[0]).batch(3).at(0);
+                        });
+  EXPECT_THAT(show(sums), ElementsAre("[0, 1, 2]", "[2, 3, 4]", "[4, 5, 6]"));
 }
 
 TEST(Window, OutlivesItsIterator) {
@@ -126,14 +123,14 @@ TEST(Window, OutlivesItsIterator) {
 }
 
 TEST(Window, WithAnErrorInItIsOneError) {
-  EXPECT_THAT(windows(testing::with_error(7, 3).window(2)),
-              ElementsAre("0 1", "<map#1: element 3: bad element>", "4 5",
-                          "6"));
+  EXPECT_THAT(
+      windows(testing::with_error(7, 3).window(2)),
+      ElementsAre("0 1", "<map#1: element 3: bad element>", "4 5", "6"));
   EXPECT_THAT(windows(testing::with_error(7, 3).window(2, {.shift = 4})),
               ElementsAre("0 1", "4 5"));
-  EXPECT_THAT(windows(testing::with_error(6, 1).window(
-                  2, {.shift = 4, .stride = 2})),
-              ElementsAre("0 2", "4"));
+  EXPECT_THAT(
+      windows(testing::with_error(6, 1).window(2, {.shift = 4, .stride = 2})),
+      ElementsAre("0 2", "4"));
 }
 
 TEST(Window, ElementsMustHaveOneStructure) {
@@ -159,11 +156,12 @@ TEST(Window, RefusesBadArguments) {
 TEST(Window, ResumesAnywhere) {
   const auto resumes = [](std::int64_t size, WindowOptions options) {
     testing::expect_resumes_everywhere([=] {
-      return testing::stream(23).window(size, options).map(
-          [](const Element& w) {
-            return Element(Tensor::string(absl::StrCat(
-                Dataset::of(w[0]).at(0).to_string(), "..",
-                Dataset::of(w[0]).cardinality().to_string())));
+      return testing::stream(23)
+          .window(size, options)
+          .map([](const Element& w) {
+            return Element(Tensor::string(
+                absl::StrCat(Dataset::of(w[0]).at(0).to_string(), "..",
+                             Dataset::of(w[0]).cardinality().to_string())));
           });
     });
   };

@@ -14,7 +14,8 @@ const Structure* substitute(const Structure* structure,
                             std::span<const Structure* const> children,
                             std::size_t& at) {
   switch (structure->kind()) {
-    case Structure::Kind::kLeaf: return children[at++];
+    case Structure::Kind::kLeaf:
+      return children[at++];
     case Structure::Kind::kTuple: {
       std::vector<const Structure*> parts;
       for (const Structure* child : structure->children()) {
@@ -25,14 +26,14 @@ const Structure* substitute(const Structure* structure,
     case Structure::Kind::kDict: {
       std::vector<std::pair<std::string, const Structure*>> items;
       for (std::size_t i = 0; i < structure->children().size(); ++i) {
-        items.emplace_back(
-            structure->keys()[i],
-            substitute(structure->children()[i], children, at));
+        items.emplace_back(structure->keys()[i],
+                           substitute(structure->children()[i], children, at));
       }
       return Structure::dict(std::move(items), structure->tag());
     }
     case Structure::Kind::kAbsent:
-    case Structure::Kind::kRagged: break;
+    case Structure::Kind::kRagged:
+      break;
   }
   return structure;
 }
@@ -122,8 +123,8 @@ StatusOr<Block> zip_blocks(std::span<const Block> parts,
           leaves.push_back(std::move(t));
         }
       }
-      builder.add(Element(nesting.of(structure, structures),
-                          std::move(leaves)));
+      builder.add(
+          Element(nesting.of(structure, structures), std::move(leaves)));
     }
     PS_ASSIGN_OR_RETURN(out, builder.finish());
     out.set_origins(std::move(origins));
@@ -202,9 +203,9 @@ class Zip final : public SequencerOp, public IndexedOp {
       PS_ASSIGN_OR_RETURN(Block part, in.take(i, rows).materialize());
       parts.push_back(std::move(part));
     }
-    PS_ASSIGN_OR_RETURN(
-        Block zipped, zip_blocks(parts, structure_, state.nesting,
-                                 Origins(state.path, state.elements)));
+    PS_ASSIGN_OR_RETURN(Block zipped,
+                        zip_blocks(parts, structure_, state.nesting,
+                                   Origins(state.path, state.elements)));
     state.elements += rows;
     out.emit_block(std::move(zipped));
     return Step::more();
@@ -250,17 +251,18 @@ class Zip final : public SequencerOp, public IndexedOp {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Operator>> make_zip(
-    const Structure* structure) {
+StatusOr<std::shared_ptr<const Operator>> make_zip(const Structure* structure) {
   if (structure == nullptr || structure->num_leaves() == 0) {
-    return invalid_argument("zip: datasets must hold at least one dataset, "
-                            "got ",
-                            structure ? structure->to_string() : "nothing");
+    return invalid_argument(
+        "zip: datasets must hold at least one dataset, "
+        "got ",
+        structure ? structure->to_string() : "nothing");
   }
   if (structure->has_ragged()) {
-    return invalid_argument("zip: datasets must be a structure of tuples and "
-                            "dicts, got ",
-                            structure->to_string());
+    return invalid_argument(
+        "zip: datasets must be a structure of tuples and "
+        "dicts, got ",
+        structure->to_string());
   }
   return std::make_shared<Zip>(structure);
 }

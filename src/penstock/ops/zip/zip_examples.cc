@@ -4,11 +4,11 @@ namespace penstock::testing {
 namespace {
 
 std::vector<Element> zipped(const std::vector<std::int64_t>& a,
-                           const std::vector<std::int64_t>& b) {
+                            const std::vector<std::int64_t>& b) {
   std::vector<Element> out;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    out.push_back(Element::tuple({Element(Tensor::scalar(a[i])),
-                                  Element(Tensor::scalar(b[i]))}));
+    out.push_back(Element::tuple(
+        {Element(Tensor::scalar(a[i])), Element(Tensor::scalar(b[i]))}));
   }
   return out;
 }
@@ -18,16 +18,25 @@ PENSTOCK_EXAMPLES(
     {
         {.name = "by index",
          .make =
-             [] { return Dataset::zip({Dataset::range(3), Dataset::range(5, 9)}); },
-         .model = [] { return zipped({0, 1, 2}, {5, 6, 7}); }},
+             [] {
+               return Dataset::zip({Dataset::range(3), Dataset::range(5, 9)});
+             },
+         .model =
+             [] {
+               return zipped({0, 1, 2}, {5, 6, 7});
+             }},
         {.name = "behind a filter",
          .make =
              [] {
-               return Dataset::zip({Dataset::range(20).filter(
-                                        [](std::int64_t x) { return x % 5 == 2; }),
-                                    Dataset::range(100)});
+               return Dataset::zip(
+                   {Dataset::range(20).filter(
+                        [](std::int64_t x) { return x % 5 == 2; }),
+                    Dataset::range(100)});
              },
-         .model = [] { return zipped({2, 7, 12, 17}, {0, 1, 2, 3}); }},
+         .model =
+             [] {
+               return zipped({2, 7, 12, 17}, {0, 1, 2, 3});
+             }},
         {.name = "of a batch, a shuffle and an endless dataset, as a dict",
          .make =
              [] {
@@ -47,10 +56,15 @@ PENSTOCK_EXAMPLES(
                            Dataset::range(5)})
                    .ignore_errors();
              },
-         .model = [] { return zipped({0, 1, 3, 4}, {0, 1, 3, 4}); }},
+         .model =
+             [] {
+               return zipped({0, 1, 3, 4}, {0, 1, 3, 4});
+             }},
         {.name = "of an empty dataset",
          .make =
-             [] { return Dataset::zip({Dataset::range(0), Dataset::range(3)}); },
+             [] {
+               return Dataset::zip({Dataset::range(0), Dataset::range(3)});
+             },
          .model = [] { return zipped({}, {}); }},
     });
 

@@ -5,10 +5,10 @@
 namespace penstock {
 namespace {
 
+using testing::build_status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::build_status;
 using testing::show;
 
 TEST(Zip, StopsAtTheShortest) {
@@ -18,9 +18,9 @@ TEST(Zip, StopsAtTheShortest) {
               ElementsAre("(0, 0)", "(1, 1)"));
   EXPECT_THAT(show(Dataset::zip({Dataset::range(0), Dataset::range(5)})),
               IsEmpty());
-  EXPECT_THAT(show(Dataset::zip({Dataset::range(2).repeat(),
-                                 Dataset::range(3)})),
-              ElementsAre("(0, 0)", "(1, 1)", "(0, 2)"));
+  EXPECT_THAT(
+      show(Dataset::zip({Dataset::range(2).repeat(), Dataset::range(3)})),
+      ElementsAre("(0, 0)", "(1, 1)", "(0, 2)"));
 }
 
 TEST(Zip, NestsAsItIsTold) {
@@ -33,8 +33,7 @@ TEST(Zip, NestsAsItIsTold) {
       {Structure::dict({{"p", leaf}}), Structure::absent(), leaf});
   EXPECT_THAT(show(Dataset::zip(nested, {a, b})),
               ElementsAre("({'p': 1}, None, [2])"));
-  EXPECT_THAT(show(Dataset::zip(std::vector<Dataset>{a})),
-              ElementsAre("(1,)"));
+  EXPECT_THAT(show(Dataset::zip(std::vector<Dataset>{a})), ElementsAre("(1,)"));
   EXPECT_THAT(show(Dataset::zip({Dataset::zip({a, a}), b})),
               ElementsAre("((1, 1), [2])"));
 }
@@ -46,9 +45,9 @@ TEST(Zip, OneDatasetTwiceGivesEqualElements) {
 }
 
 TEST(Zip, AnErrorInAnyInputIsOneErrorAndTheRestStaysAligned) {
-  const Dataset ds = Dataset::zip({testing::with_error(5, 1),
-                                   testing::with_error(5, 3),
-                                   testing::with_error(5, 3)});
+  const Dataset ds =
+      Dataset::zip({testing::with_error(5, 1), testing::with_error(5, 3),
+                    testing::with_error(5, 3)});
   const std::vector<std::string> all = show(ds);
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0], "(0, 0, 0)");
@@ -60,9 +59,9 @@ TEST(Zip, AnErrorInAnyInputIsOneErrorAndTheRestStaysAligned) {
 }
 
 TEST(Zip, NothingButErrors) {
-  EXPECT_EQ(show(Dataset::zip({testing::with_error(1, 0), Dataset::range(9)}))
-                .size(),
-            1u);
+  EXPECT_EQ(
+      show(Dataset::zip({testing::with_error(1, 0), Dataset::range(9)})).size(),
+      1u);
 }
 
 TEST(Zip, KnowsItsCardinality) {
@@ -87,20 +86,19 @@ TEST(Zip, CarriesUnknownSpecsAndMixedElements) {
 }
 
 TEST(Zip, RefusesBadArguments) {
-  EXPECT_THAT(
-      std::string(build_status([] {
-                    return Dataset::zip(std::vector<Dataset>{});
-                  }).message()),
-      HasSubstr("zip: datasets must hold at least one dataset"));
+  EXPECT_THAT(std::string(build_status([] {
+                            return Dataset::zip(std::vector<Dataset>{});
+                          }).message()),
+              HasSubstr("zip: datasets must hold at least one dataset"));
   EXPECT_THAT(std::string(build_status([] {
                             return Dataset::zip({{"a", Dataset::range(1)},
                                                  {"a", Dataset::range(1)}});
                           }).message()),
               HasSubstr("got 'a' twice"));
   EXPECT_THAT(std::string(build_status([] {
-                            return Dataset::zip(Structure::leaf(),
-                                                {Dataset::range(1),
-                                                 Dataset::range(1)});
+                            return Dataset::zip(
+                                Structure::leaf(),
+                                {Dataset::range(1), Dataset::range(1)});
                           }).message()),
               HasSubstr("as many as the structure"));
 }
@@ -109,8 +107,8 @@ TEST(Zip, GivesRandomAccess) {
   testing::expect_random_access(
       Dataset::zip({Dataset::range(9), Dataset::range(20).batch(2)}));
   testing::expect_random_access(
-      Dataset::zip({Dataset::range(9).shuffle(kGlobal, 5),
-                    testing::with_error(9, 4)})
+      Dataset::zip(
+          {Dataset::range(9).shuffle(kGlobal, 5), testing::with_error(9, 4)})
           .shuffle(kGlobal, 2));
 }
 
