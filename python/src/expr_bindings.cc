@@ -2,7 +2,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <numpy/ufuncobject.h>
 
 #include "bindings.h"
 #include "convert.h"
@@ -17,6 +16,9 @@
 #include "penstock/memory/ragged.h"
 #include "penstock/ops/native_function.h"
 #include "template_function.h"
+
+// Needs what numpy_api.h includes.
+#include <numpy/ufuncobject.h>
 
 namespace penstock::python {
 namespace {
