@@ -4,7 +4,9 @@
 // Two parts: the pass of cache_pass.h, and a transform that reads. Where the
 // file is there and undamaged, the pass emits positions and the transform
 // reads the blocks they lie in, in parallel; the input is not touched, whether
-// or not it would still give the same. A damaged file counts as none. One
+// or not it would still give the same. A damaged file counts as none; damage
+// that is found on the way is an error there, and the next pass writes it anew.
+// One
 // writer at a time, over all processes: cache refuses a second one with
 // AlreadyExists, a snapshot lets it compute for itself. A pass that is dropped,
 // or in which an element failed, leaves no file. State: position, and the epoch
@@ -19,8 +21,6 @@
 namespace penstock::ops {
 namespace {
 
-constexpr std::int64_t kMaxChecked = std::int64_t{1} << 30;
-
 // Blocks that stand for elements still in the file: one int64 each, its
 // position.
 const Structure* position_structure() {
@@ -32,6 +32,9 @@ const Structure* position_structure() {
 // Elements [begin, begin + count) of `file`.
 Status read_range(const BlockFile& file, std::int64_t begin, std::int64_t count,
                   std::vector<Block>& out) {
+  if (begin + count > file.size()) {
+    return absl::DataLossError("the file was written anew, with less in it");
+  }
   while (count > 0) {
     const std::size_t i = file.find(begin);
     PS_ASSIGN_OR_RETURN(const BlockRef block, file.block(i));
@@ -96,14 +99,18 @@ class FileFill final : public CacheFill {
 
 class FileStore final : public CacheStore {
  public:
-  FileStore(FileSystem& fs, std::string path, bool snapshot)
-      : fs_(fs), path_(std::move(path)), snapshot_(snapshot) {}
+  FileStore(FileSystem& fs, std::string path, bool snapshot,
+            std::int64_t max_checked)
+      : fs_(fs),
+        path_(std::move(path)),
+        snapshot_(snapshot),
+        max_checked_(max_checked) {}
 
   StatusOr<CacheOpening> open(const CacheKey& own, bool fixed, bool whole,
                               std::int64_t, const Spec& spec) override {
     CacheOpening opening;
     PS_RETURN_IF_ERROR(find(spec));
-    if (auto file = reader()) return replay(std::move(file));
+    if (auto file = undamaged()) return replay(std::move(file));
     {
       std::lock_guard lock(mutex_);
       if (!key_ || fixed) key_ = own;
@@ -122,17 +129,28 @@ class FileStore final : public CacheStore {
     }
     // Somebody may have completed it between the look and the lock.
     PS_RETURN_IF_ERROR(find(spec));
-    if (auto file = reader()) return replay(std::move(file));
+    if (auto file = undamaged()) return replay(std::move(file));
     PS_ASSIGN_OR_RETURN(auto writer, BlockFileWriter::create(fs_, path_));
     opening.fill = std::make_unique<FileFill>(
         *std::move(lock), std::move(writer), opening.key, spec);
     return opening;
   }
 
+  // Elements [begin, begin + count) of the file that was found last.
+  Status read(std::int64_t begin, std::int64_t count, std::vector<Block>& out) {
+    std::shared_ptr<const BlockFile> file;
+    {
+      std::lock_guard lock(mutex_);
+      file = file_;
+    }
+    Status status = read_range(*file, begin, count, out);
+    if (status.code() == StatusCode::kDataLoss) give_up(file);
+    return status;
+  }
   // The file, once it was found; kept open from then on.
-  std::shared_ptr<const BlockFile> reader() {
+  std::shared_ptr<const BlockFile> undamaged() {
     std::lock_guard lock(mutex_);
-    return file_;
+    return damaged_ ? nullptr : file_;
   }
   CacheKey key_or(const CacheKey& own) {
     std::lock_guard lock(mutex_);
@@ -140,7 +158,7 @@ class FileStore final : public CacheStore {
   }
   // Looks for a valid file. One that is damaged counts as absent.
   Status find(const Spec& spec) {
-    if (reader()) return absl::OkStatus();
+    if (undamaged()) return absl::OkStatus();
     auto file = BlockFile::open(fs_, path_);
     if (!file.ok()) {
       const StatusCode code = file.status().code();
@@ -151,7 +169,7 @@ class FileStore final : public CacheStore {
     // Blocks are checked before the first of them is given out, because a pass
     // cannot turn back to its input halfway. In a file that would take seconds
     // to read, damage is DataLoss where it lies.
-    const bool check = (*file)->bytes() <= kMaxChecked;
+    const bool check = (*file)->bytes() <= max_checked_;
     for (std::size_t i = 0; check && i < (*file)->num_blocks(); ++i) {
       const auto block = (*file)->block(i);
       if (block.ok()) continue;
@@ -171,15 +189,26 @@ class FileStore final : public CacheStore {
                        "; remove the file or choose another path"));
     }
     std::lock_guard lock(mutex_);
-    if (!file_) {
+    if (!file_ || damaged_) {
       file_ = *std::move(file);
       key_ = std::move(key);
+      damaged_ = false;
     }
     return absl::OkStatus();
   }
   const std::string& path() const { return path_; }
 
  private:
+  // `file` turned out to be damaged: it counts as none from now on. Passes that
+  // are under way go on with what is left of it.
+  void give_up(const std::shared_ptr<const BlockFile>& file) {
+    {
+      std::lock_guard lock(mutex_);
+      if (damaged_ || file_ != file) return;
+      damaged_ = true;
+    }
+    fs_.remove(path_).IgnoreError();
+  }
   std::string directory() const {
     const std::size_t slash = path_.rfind('/');
     return slash == std::string::npos ? "." : path_.substr(0, slash);
@@ -192,9 +221,11 @@ class FileStore final : public CacheStore {
   FileSystem& fs_;
   const std::string path_;
   const bool snapshot_;
+  const std::int64_t max_checked_;
   std::mutex mutex_;
   std::optional<CacheKey> key_;
   std::shared_ptr<const BlockFile> file_;
+  bool damaged_ = false;
 };
 
 // Reads what a replaying pass emitted positions of, and numbers elements.
@@ -211,8 +242,7 @@ class LoadCached final : public Transform {
     if (block.structure() == position_structure() && !block.empty()) {
       const std::int64_t begin = block.column(0).row(0).value<std::int64_t>();
       std::vector<Block> blocks;
-      PS_RETURN_IF_ERROR(
-          read_range(*store_->reader(), begin, block.size(), blocks));
+      PS_RETURN_IF_ERROR(store_->read(begin, block.size(), blocks));
       PS_ASSIGN_OR_RETURN(block, join_blocks(blocks));
     }
     block.set_origins(Origins(context.path, context.tag));
@@ -251,7 +281,7 @@ class FileCache final : public Operator, public IndexedOp {
               std::vector<Block>& out) const override {
     PS_RETURN_IF_ERROR(store_->find(Spec()));
     std::vector<Block> blocks;
-    if (const auto file = store_->reader()) {
+    if (const auto file = store_->undamaged()) {
       for (std::int64_t i = 0; i < run.count; ++i) {
         if (run.at(i) >= file->size()) {
           return absl::OutOfRangeError(
@@ -260,10 +290,10 @@ class FileCache final : public Operator, public IndexedOp {
         }
       }
       if (!run.list && run.step == 1) {
-        PS_RETURN_IF_ERROR(read_range(*file, run.begin, run.count, blocks));
+        PS_RETURN_IF_ERROR(store_->read(run.begin, run.count, blocks));
       } else {
         for (std::int64_t i = 0; i < run.count; ++i) {
-          PS_RETURN_IF_ERROR(read_range(*file, run.at(i), 1, blocks));
+          PS_RETURN_IF_ERROR(store_->read(run.at(i), 1, blocks));
         }
       }
     } else {
@@ -289,12 +319,12 @@ class FileCache final : public Operator, public IndexedOp {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Operator>> make_file_cache(std::string path,
-                                                          FileSystem& fs) {
+StatusOr<std::shared_ptr<const Operator>> make_file_cache(
+    std::string path, FileSystem& fs, std::int64_t max_checked) {
   if (path.empty()) {
     return invalid_argument("cache: path must not be empty, got ''");
   }
-  auto store = std::make_shared<FileStore>(fs, path, false);
+  auto store = std::make_shared<FileStore>(fs, path, false, max_checked);
   return std::make_shared<FileCache>(std::move(store), false, std::move(path));
 }
 
@@ -303,7 +333,8 @@ StatusOr<std::shared_ptr<const Operator>> make_snapshot(std::string path,
   if (path.empty()) {
     return invalid_argument("snapshot: path must not be empty, got ''");
   }
-  auto store = std::make_shared<FileStore>(fs, path + "/elements.blocks", true);
+  auto store = std::make_shared<FileStore>(fs, path + "/elements.blocks", true,
+                                           kCheckedBytes);
   return std::make_shared<FileCache>(std::move(store), true, std::move(path));
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "penstock/io/file.h"
+#include "penstock/ops/cache/cache.h"
 #include "penstock/penstock.h"
 #include "tests/support/show.h"
 #include "tests/support/temp_dir.h"
@@ -137,6 +138,61 @@ TEST(FileCache, ADamagedFileIsWrittenAnew) {
       ASSERT_EQ(calls, 6) << at;
       ASSERT_EQ(slurp(path), whole) << at;
     }
+  }
+}
+
+// As files are that take too long to be checked first.
+TEST(FileCache, DamageFoundOnTheWayIsAnErrorAndThenWrittenAnew) {
+  const std::string path = fresh_path();
+  std::atomic<int> calls{0};
+  const Dataset rows = Dataset::range(40).map([&](I64 i) {
+    ++calls;
+    return std::vector<I64>(100'000, i);
+  });
+  const auto open = [&] {
+    return Dataset(detail::value_or_throw(
+        Node::make(detail::value_or_throw(
+                       ops::make_file_cache(path, FileSystem::local(), 0)),
+                   {rows.node()})));
+  };
+  const auto look = [](const Dataset& ds, std::vector<std::string>& errors) {
+    std::vector<I64> seen;
+    Iterator it = ds.iterator();
+    for (;;) {
+      const auto next = it.try_next();
+      if (!next.ok()) {
+        errors.emplace_back(next.status().message());
+        continue;
+      }
+      if (!*next) return seen;
+      seen.push_back((**next)[0].as<I64>()[99'999]);
+    }
+  };
+  std::vector<std::string> errors;
+  const auto whole = look(open(), errors);
+  ASSERT_EQ(whole.size(), 40u);
+  std::string bytes = slurp(path);
+  bytes[bytes.size() / 2] ^= 1;
+  for (const bool same_object : {true, false}) {
+    spill(path, bytes);
+    calls = 0;
+    errors.clear();
+    const Dataset ds = open();
+    const auto some = look(ds, errors);
+    EXPECT_EQ(calls, 0);
+    ASSERT_FALSE(errors.empty());
+    EXPECT_EQ(some.size() + errors.size(), 40u);
+    for (const std::string& error : errors) {
+      EXPECT_THAT(error, HasSubstr("'" + path + "', block "));
+      EXPECT_THAT(error, HasSubstr(" at byte "));
+    }
+    for (const I64 i : some) EXPECT_EQ(whole[static_cast<std::size_t>(i)], i);
+    errors.clear();
+    EXPECT_EQ(look(same_object ? ds : open(), errors), whole);
+    EXPECT_EQ(calls, 40);
+    EXPECT_EQ(look(same_object ? ds : open(), errors), whole);
+    EXPECT_EQ(calls, 40);
+    EXPECT_TRUE(errors.empty());
   }
 }
 
