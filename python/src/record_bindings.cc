@@ -65,6 +65,7 @@ StatusOr<Scan> scan(const std::string& path, Compression compression,
   std::string bytes;
   std::int64_t offset = 0;  // of bytes[0]
   bool at_end = false;
+  bool jumped = false;
   std::size_t wanted = kReadBytes;
   SplitOutput out;
   const auto note = [&](std::int64_t at, const Status& status) {
@@ -97,8 +98,9 @@ StatusOr<Scan> scan(const std::string& path, Compression compression,
     in.max_rows = std::numeric_limits<std::int64_t>::max();
     in.max_payload = std::numeric_limits<std::int64_t>::max();
     in.max_record_bytes = kMaxRecordBytes;
+    in.jumped = jumped;
+    std::int64_t begin = out.passing.active ? out.passing.begin : offset;
     splitter.split(in, out);
-    std::int64_t begin = offset;
     for (const SplitRow& row : out.rows) {
       if (!row.error.ok()) note(begin, row.error);
       // The row that ends the file is no whole record.
@@ -117,11 +119,19 @@ StatusOr<Scan> scan(const std::string& path, Compression compression,
     }
     result.stream_bytes = offset + static_cast<std::int64_t>(
                                        at_end ? bytes.size() : out.consumed);
-    if (out.stop || (at_end && out.rows.empty())) return result;
-    if (at_end && out.consumed == bytes.size()) return result;
+    if (out.stop) return result;
+    if (at_end && out.consumed == bytes.size() && !out.passing.active) {
+      return result;
+    }
     bytes.erase(0, out.consumed);
     offset += static_cast<std::int64_t>(out.consumed);
     wanted = out.needed;
+    jumped = false;
+    if (out.jump >= 0) {
+      PS_ASSIGN_OR_RETURN(jumped, stream->jump(out.jump, offset));
+      if (jumped) offset = out.jump;
+      bytes.clear();
+    }
   }
 }
 

@@ -8,13 +8,16 @@ namespace penstock {
 namespace {
 
 constexpr char kQuote = '"';
+// SplitPassing::count: 1 inside of quotes, 0 outside, or this.
+constexpr std::int64_t kHeaderToCome = 2;
 
-/// Where the record that begins at `at` ends: at its '\n', or npos.
-std::size_t record_end(std::string_view bytes, std::size_t at, bool quotes) {
+/// The '\n' at which the record that goes on at `at` ends, or npos. `open` says
+/// whether that is in quotes, and is brought to the end of what was looked at.
+std::size_t record_end(std::string_view bytes, std::size_t at, bool quotes,
+                       bool& open) {
   if (!quotes) return bytes.find('\n', at);
   // A newline ends the record unless an odd number of quotes precede it.
   std::size_t from = at;
-  bool open = false;
   for (;;) {
     const std::size_t newline = bytes.find('\n', from);
     const std::size_t end =
@@ -82,34 +85,79 @@ bool parse_value(std::string_view text, Tensor& column, std::size_t row) {
 
 void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
   const std::size_t size = in.bytes.size();
+  SplitPassing& passing = out.passing;
+  // The end may begin with the last byte.
+  const auto let_go = [&](bool open) {
+    passing.count = open ? 1 : 0;
+    out.consumed = size - (size > 0 && in.bytes[size - 1] == '\r' ? 1 : 0);
+  };
+  const auto refusal = [&](std::int64_t bytes, std::int64_t record,
+                           std::int64_t offset) {
+    return annotate(record_too_large(bytes, in.max_record_bytes),
+                    record_place(record, offset));
+  };
   std::size_t at = text_begin(in);
-  std::int64_t payload = 0;
   bool header = header_ && in.offset == 0;
+  if (passing.active && passing.count == kHeaderToCome) {
+    passing = {};
+    header = true;
+  } else if (passing.active) {
+    bool open = passing.count != 0;
+    const std::size_t newline = record_end(in.bytes, 0, format_.quotes, open);
+    if (newline == std::string_view::npos && !in.at_end) {
+      let_go(open);
+      return;
+    }
+    const std::size_t end = newline == std::string_view::npos ? size : newline;
+    at = newline == std::string_view::npos ? size : end + 1;
+    if (!passing.error.ok()) {
+      const bool both = end > 0 && in.bytes[end - 1] == '\r';
+      passing.error = refusal(in.offset + static_cast<std::int64_t>(end) -
+                                  (both ? 1 : 0) - passing.begin,
+                              in.record, passing.begin);
+    }
+    out.passed(at);
+  }
+  std::int64_t payload = 0;
   while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
          payload < in.max_payload && at < size) {
-    const std::size_t newline = record_end(in.bytes, at, format_.quotes);
-    if (newline == std::string_view::npos && !in.at_end) break;
+    bool open = false;
+    const std::size_t newline = record_end(in.bytes, at, format_.quotes, open);
+    const std::int64_t record =
+        in.record + static_cast<std::int64_t>(out.rows.size());
+    const std::int64_t offset = in.offset + static_cast<std::int64_t>(at);
+    if (newline == std::string_view::npos && !in.at_end) {
+      // More than what is allowed and an end of two bytes; as its own piece.
+      if (static_cast<std::int64_t>(size - at) <= in.max_record_bytes + 1 ||
+          !out.rows.empty()) {
+        break;
+      }
+      passing.start(header ? 0 : offset,
+                    header ? absl::OkStatus()
+                           : refusal(in.max_record_bytes + 1, record, offset));
+      let_go(open);
+      return;
+    }
     std::size_t end = newline == std::string_view::npos ? size : newline;
     const std::size_t next = newline == std::string_view::npos ? size : end + 1;
     if (end > at && in.bytes[end - 1] == '\r') --end;
     if (header || end == at) {
-      header = false;
+      header = header && end == at;
       at = next;
       continue;
     }
     SplitRow row{at, end - at, next, {}};
     const auto row_size = static_cast<std::int64_t>(row.size);
     if (row_size > in.max_record_bytes) {
-      row.error = annotate(
-          record_too_large(row_size, in.max_record_bytes),
-          record_place(in.record + static_cast<std::int64_t>(out.rows.size()),
-                       in.offset + static_cast<std::int64_t>(at)));
+      row.error = refusal(row_size, record, offset);
     }
     payload += row_size + 1;
     out.rows.push_back(std::move(row));
     at = next;
   }
-  if (in.offset == 0 && out.rows.empty() && !in.at_end) return;
+  if (header && !in.at_end) {
+    passing.start(0, absl::OkStatus(), kHeaderToCome);
+  }
   out.consumed = at;
 }
 

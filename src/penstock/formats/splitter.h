@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,24 @@ struct SplitInput {
   std::int64_t max_rows = 0;
   std::int64_t max_payload = 0;  // stops after the row that passes it
   std::int64_t max_record_bytes = 0;
+  bool jumped = false;  // `bytes` begin where SplitOutput::jump asked for
+};
+
+/// A record that is refused and ends beyond the bytes that were given: they
+/// are let go of while its end is looked for. The error takes its place then.
+struct SplitPassing {
+  bool active = false;
+  std::int64_t begin = 0;  // where the record begins: continue there
+  Status error;            // OK for what is passed over in silence
+  std::int64_t count = 0;  // what the splitter keeps meanwhile
+  std::string key;
+
+  void start(std::int64_t at, Status status, std::int64_t counted = 0) {
+    active = true;
+    begin = at;
+    error = std::move(status);
+    count = counted;
+  }
 };
 
 struct SplitOutput {
@@ -38,11 +57,24 @@ struct SplitOutput {
   std::size_t needed = 0;
   /// Nothing more can be read from this stream.
   bool stop = false;
+  /// While `passing`: where to go on, beyond the input; -1 at `consumed`. A
+  /// stream that ends before it goes on at `consumed`.
+  std::int64_t jump = -1;
+  /// Given to the next call as it is.
+  SplitPassing passing;
 
   void clear() {
     rows.clear();
     consumed = needed = 0;
     stop = false;
+    jump = -1;
+  }
+  /// What was passed over ends at `end`.
+  void passed(std::size_t end) {
+    if (!passing.error.ok()) {
+      rows.push_back({end, 0, end, std::move(passing.error)});
+    }
+    passing = {};
   }
   /// An error as the last row.
   void fail(std::size_t at, Status status) {
@@ -54,8 +86,9 @@ struct SplitOutput {
 class Splitter {
  public:
   virtual ~Splitter() = default;
-  /// Finds the records that lie wholly in `in.bytes`. At the end of the stream
-  /// either consumes everything or stops.
+  /// Finds the records that lie wholly in `in.bytes`, whatever piece of the
+  /// stream they are. At the end of the stream either consumes everything or
+  /// stops.
   virtual void split(const SplitInput& in, SplitOutput& out) const = 0;
 };
 

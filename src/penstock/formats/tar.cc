@@ -8,6 +8,11 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kBlock = 512;
+// All that stands in front of a file to name it.
+constexpr std::size_t kMaxMeta = std::size_t{1} << 20;
+// Behind a damaged header so much more than the largest sample is searched for
+// the next one.
+constexpr std::int64_t kSearched = std::int64_t{16} << 20;
 
 std::string_view field_of(std::string_view header, std::size_t at,
                           std::size_t size) {
@@ -81,7 +86,22 @@ struct Member {
   TarFile file;
   std::size_t end = 0;     // where the next one begins
   std::size_t needed = 0;  // kIncomplete: bytes from its start on
+  /// kIncomplete: all but its bytes is there; `file`, `end` and `regular` tell.
+  bool named = false;
+  bool regular = false;
 };
+
+std::string name_of(std::string_view header) {
+  std::string name;
+  const std::string_view prefix = header.size() == kBlock &&
+                                          header.substr(257, 5) == "ustar" &&
+                                          header[262] == '\0'
+                                      ? field_of(header, 345, 155)
+                                      : std::string_view();
+  if (!prefix.empty()) name.append(prefix).push_back('/');
+  return name.append(
+      field_of(header, 0, std::min<std::size_t>(100, header.size())));
+}
 
 Member read_member(std::string_view bytes, std::size_t start) {
   Member member;
@@ -110,16 +130,20 @@ Member read_member(std::string_view bytes, std::size_t start) {
     // Links, directories and devices have no bytes, whatever they say.
     const bool empty = type >= '1' && type <= '6';
     const std::size_t body = empty ? 0 : static_cast<std::size_t>(size);
-    if (bytes.size() - at - kBlock < padded(body)) {
-      // The last file may lack its padding, but nothing else.
-      if (!regular || bytes.size() - at - kBlock < body) {
-        member.needed = at + kBlock + padded(body) - start;
-        return member;
-      }
+    const std::size_t end = at + kBlock + padded(body);
+    if (meta && end - start > kMaxMeta) {
+      member.kind = Member::Kind::kDamaged;
+      return member;
     }
-    const std::string_view content = bytes.substr(at + kBlock, body);
-    const std::size_t next = std::min(bytes.size(), at + kBlock + padded(body));
+    // The last file may lack its padding, but nothing else.
+    const bool whole =
+        bytes.size() >= end || (regular && bytes.size() - at - kBlock >= body);
+    if (meta && !whole) {
+      member.needed = end - start;
+      return member;
+    }
     if (meta) {
+      const std::string_view content = bytes.substr(at + kBlock, body);
       if (type == 'L') {
         long_name =
             content.substr(0, std::min(content.find('\0'), content.size()));
@@ -128,23 +152,19 @@ Member read_member(std::string_view bytes, std::size_t start) {
           long_name = std::move(path);
         }
       }
-      at = next;
+      at = end;
       continue;
     }
-    member.kind = regular ? Member::Kind::kFile : Member::Kind::kOther;
+    member.regular = regular;
+    member.named = true;
     member.file.begin = at + kBlock;
     member.file.size = body;
-    member.end = next;
-    if (!long_name.empty()) {
-      member.file.name = std::move(long_name);
-    } else {
-      const std::string_view prefix =
-          header.substr(257, 5) == "ustar" && header[262] == '\0'
-              ? field_of(header, 345, 155)
-              : std::string_view();
-      const std::string_view name = field_of(header, 0, 100);
-      if (!prefix.empty()) member.file.name.append(prefix).push_back('/');
-      member.file.name.append(name);
+    member.file.name =
+        !long_name.empty() ? std::move(long_name) : name_of(header);
+    member.needed = end - start;
+    member.end = whole ? std::min(bytes.size(), end) : end;
+    if (whole) {
+      member.kind = regular ? Member::Kind::kFile : Member::Kind::kOther;
     }
     return member;
   }
@@ -194,103 +214,249 @@ Status read_tar(std::string_view bytes, std::vector<TarFile>& out) {
   return absl::OkStatus();
 }
 
-void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
-  std::size_t at = 0;
-  std::int64_t payload = 0;
-  while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
-         payload < in.max_payload) {
-    // A sample: files until one has another key.
-    std::size_t begin = at;
-    std::size_t end = at;
+namespace {
+
+enum : std::int64_t { kSample, kJumping, kSearch };  // SplitPassing::count
+
+std::string key_of(std::string_view name) {
+  std::string_view key;
+  std::string_view field;
+  split_tar_name(name, key, field);
+  return std::string(key);
+}
+
+/// Whether a header that is damaged or cut seems to belong to sample `key`.
+bool seems_of(std::string_view header, std::string_view key) {
+  const std::string name = name_of(header);
+  if (header.size() >= 100) return key_of(name) == key;
+  const std::string prefix = absl::StrCat(to_absl(key), ".");
+  const std::size_t n = std::min(name.size(), prefix.size());
+  return name.substr(0, n) == prefix.substr(0, n);
+}
+
+/// The first place from `from` on at which a header lies; npos if none does.
+std::size_t find_header(std::string_view bytes, std::size_t from) {
+  for (std::size_t at = from; at + kBlock <= bytes.size(); at += kBlock) {
+    const std::string_view block = bytes.substr(at, kBlock);
+    if (checksum_fits(block) && !all_zero(block)) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// One call of TarSplitter::split().
+class TarCut {
+ public:
+  TarCut(const SplitInput& in, SplitOutput& out) : in_(in), out_(out) {}
+
+  void run() {
+    if (out_.passing.active && !pass()) return;
+    while (static_cast<std::int64_t>(out_.rows.size()) < in_.max_rows &&
+           payload_ < in_.max_payload) {
+      if (!sample()) return;
+      if (out_.passing.active && !pass()) return;
+    }
+  }
+
+ private:
+  std::int64_t offset(std::size_t at) const {
+    return in_.offset + static_cast<std::int64_t>(at);
+  }
+  std::string place(std::size_t at) const {
+    return record_place(
+        in_.record + static_cast<std::int64_t>(out_.rows.size()), offset(at));
+  }
+  Status cut_off(std::size_t at, std::size_t needed) const {
+    return annotate(absl::DataLossError(absl::StrCat(
+                        "truncated: needs ", needed, " bytes, the file has ",
+                        in_.bytes.size() - at, " more")),
+                    place(at));
+  }
+  void wait(std::size_t from, std::size_t needed) {
+    out_.consumed = from;
+    out_.needed = needed;
+  }
+
+  /// Cuts one sample at at_. False if nothing more can be cut now.
+  bool sample() {
+    std::size_t begin = at_;
+    std::size_t end = at_;
     std::string key;
     bool any = false;
-    bool done = false;
     Status refused;
-    const auto place = [&](std::size_t where) {
-      return record_place(
-          in.record + static_cast<std::int64_t>(out.rows.size()),
-          in.offset + static_cast<std::int64_t>(where));
-    };
-    const auto finish_sample = [&] {
-      const auto size = static_cast<std::int64_t>(end - begin);
-      if (size > in.max_record_bytes) {
-        refused =
-            annotate(record_too_large(size, in.max_record_bytes), place(begin));
+    const auto finish = [&] {
+      if (any) {
+        out_.rows.push_back({begin, end - begin, end, std::move(refused)});
       }
-      out.rows.push_back({begin, end - begin, end, std::move(refused)});
+      payload_ += static_cast<std::int64_t>(end - begin);
+      at_ = end;
+      out_.consumed = at_;
     };
-    while (!done) {
-      if (end == in.bytes.size() && in.at_end) break;
-      const Member member = read_member(in.bytes, end);
-      switch (member.kind) {
-        case Member::Kind::kIncomplete: {
-          const std::size_t needed = end - begin + member.needed;
-          if (static_cast<std::int64_t>(needed) > in.max_record_bytes) {
-            out.fail(begin, annotate(record_too_large(
-                                         static_cast<std::int64_t>(needed),
-                                         in.max_record_bytes),
-                                     place(begin)));
-            return;
-          }
-          if (in.at_end) {
-            // The files before it are whole.
-            if (any) finish_sample();
-            out.fail(end, annotate(absl::DataLossError(absl::StrCat(
-                                       "truncated: needs ", member.needed,
-                                       " bytes, the file has ",
-                                       in.bytes.size() - end, " more")),
-                                   place(end)));
-            return;
-          }
-          out.consumed = begin;
-          out.needed = needed;
-          return;
-        }
-        case Member::Kind::kDamaged:
-          if (any) finish_sample();
-          out.fail(end, annotate(absl::DataLossError(
-                                     end == 0 && in.offset == 0
-                                         ? "damaged header; is it a tar file?"
-                                         : "damaged header"),
-                                 place(end)));
-          return;
-        case Member::Kind::kEnd:
-          if (any) finish_sample();
-          out.stop = true;
-          return;
-        case Member::Kind::kOther:
-          if (!any) begin = member.end;
-          end = member.end;
-          break;
-        case Member::Kind::kFile: {
-          std::string_view own;
-          std::string_view field;
-          split_tar_name(member.file.name, own, field);
-          if (any && own != key) {
-            done = true;
-            break;
-          }
-          if (leaves_directory(member.file.name)) {
-            refused = annotate(invalid_argument("the name '", member.file.name,
-                                                "' leads out of the archive"),
-                               place(begin));
-          }
-          key = own;
-          any = true;
-          end = member.end;
-          break;
-        }
+    for (;;) {
+      if (end == in_.bytes.size() && in_.at_end) {
+        finish();
+        return any;
       }
+      const Member member = read_member(in_.bytes, end);
+      if (member.kind == Member::Kind::kEnd) {
+        finish();
+        out_.stop = true;
+        return false;
+      }
+      const std::string_view header =
+          in_.bytes.substr(end, std::min(kBlock, in_.bytes.size() - end));
+      if (member.kind == Member::Kind::kDamaged) {
+        if (any && !seems_of(header, key)) {
+          finish();
+          return true;
+        }
+        return refuse(
+            begin, end,
+            annotate(absl::DataLossError(
+                         offset(end) == 0 ? "damaged header; is it a tar file?"
+                                          : "damaged header"),
+                     place(end)),
+            kSearch, key + '\0' + key_of(name_of(header)));
+      }
+      const bool whole = member.kind != Member::Kind::kIncomplete;
+      if (!whole && !member.named) {
+        if (!in_.at_end) {
+          wait(begin, end - begin + member.needed);
+          return false;
+        }
+        if (any && !seems_of(header, key)) {
+          finish();
+          return true;
+        }
+        out_.fail(begin, cut_off(end, member.needed));
+        return false;
+      }
+      if (whole && !member.regular) {
+        if (!any) begin = member.end;
+        end = member.end;
+        continue;
+      }
+      std::string own = key_of(member.file.name);
+      if (any && member.regular && own != key) {
+        finish();
+        return true;
+      }
+      const auto size = static_cast<std::int64_t>(member.end - begin);
+      if (size > in_.max_record_bytes) {
+        return refuse(begin, end,
+                      annotate(record_too_large(size, in_.max_record_bytes),
+                               place(begin)),
+                      kSample, any || !member.regular ? key : own);
+      }
+      if (!whole && in_.at_end) {
+        out_.fail(begin, cut_off(end, member.needed));
+        return false;
+      }
+      if (!whole) {
+        wait(begin, end - begin + member.needed);
+        return false;
+      }
+      if (leaves_directory(member.file.name)) {
+        refused = annotate(invalid_argument("the name '", member.file.name,
+                                            "' leads out of the archive"),
+                           place(begin));
+      }
+      key = std::move(own);
+      any = true;
+      end = member.end;
     }
-    if (!any) {
-      out.consumed = end;
-      return;
-    }
-    finish_sample();
-    payload += static_cast<std::int64_t>(end - begin);
-    at = end;
-    out.consumed = at;
   }
+
+  /// Passes the sample at `begin` over, from its file at `from` on.
+  bool refuse(std::size_t begin, std::size_t from, Status status,
+              std::int64_t how, std::string key) {
+    if (!out_.rows.empty()) {
+      out_.consumed = begin;
+      return false;  // as its own piece
+    }
+    out_.passing.start(offset(begin), std::move(status), how);
+    out_.passing.key = std::move(key);
+    at_ = how == kSearch ? std::min(from + kBlock, in_.bytes.size()) : from;
+    return true;
+  }
+
+  /// Goes on passing over at at_. False if the end is not here, or final.
+  bool pass() {
+    SplitPassing& passing = out_.passing;
+    const auto end_of_stream = [&] {
+      at_ = out_.consumed = in_.bytes.size();
+      out_.passed(at_);
+      out_.stop = true;
+      return false;
+    };
+    if (passing.count == kSearch) {
+      const std::int64_t left =
+          passing.begin + kSearched +
+          std::min(in_.max_record_bytes, INT64_MAX / 2 - passing.begin) -
+          in_.offset;
+      const std::string_view near = in_.bytes.substr(
+          0, static_cast<std::size_t>(std::clamp<std::int64_t>(
+                 left, 0, static_cast<std::int64_t>(in_.bytes.size()))));
+      const std::size_t found = find_header(near, at_);
+      if (found == std::string_view::npos) {
+        if (in_.at_end || near.size() < in_.bytes.size()) {
+          return end_of_stream();
+        }
+        const std::size_t rest = in_.bytes.size() - at_;
+        out_.consumed = at_ + rest / kBlock * kBlock;
+        return false;
+      }
+      at_ = found;
+      passing.count = kSample;
+    }
+    if (passing.count == kJumping) {
+      if (!in_.jumped) return end_of_stream();
+      passing.count = kSample;
+    }
+    const std::string_view keys = passing.key;
+    for (;;) {
+      if (at_ == in_.bytes.size() && in_.at_end) break;
+      const Member member = read_member(in_.bytes, at_);
+      if (member.kind == Member::Kind::kEnd ||
+          member.kind == Member::Kind::kDamaged) {
+        break;
+      }
+      if (member.kind == Member::Kind::kIncomplete && !member.named) {
+        if (in_.at_end) return end_of_stream();
+        wait(at_, member.needed);
+        return false;
+      }
+      if (member.regular) {
+        const std::string own = key_of(member.file.name);
+        const std::size_t two = keys.find('\0');
+        if (own != keys.substr(0, two) &&
+            (two == std::string_view::npos || own != keys.substr(two + 1))) {
+          break;
+        }
+      }
+      if (member.kind == Member::Kind::kIncomplete) {
+        if (in_.at_end) return end_of_stream();
+        out_.consumed = at_;
+        out_.jump = offset(member.end);
+        passing.count = kJumping;
+        return false;
+      }
+      at_ = member.end;
+    }
+    out_.passed(at_);
+    out_.consumed = at_;
+    return true;
+  }
+
+  const SplitInput& in_;
+  SplitOutput& out_;
+  std::size_t at_ = 0;
+  std::int64_t payload_ = 0;
+};
+
+}  // namespace
+
+void TarSplitter::split(const SplitInput& in, SplitOutput& out) const {
+  TarCut(in, out).run();
 }
 
 }  // namespace penstock

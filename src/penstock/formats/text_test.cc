@@ -20,11 +20,13 @@ using testing::TarBuilder;
 /// Records as a reader would cut them that gets `step` bytes at a time; errors
 /// as "!message".
 std::vector<std::string> cut(const Splitter& splitter, std::string_view bytes,
-                             std::size_t step, std::int64_t max_rows = 2) {
+                             std::size_t step, std::int64_t max_rows = 2,
+                             std::int64_t max_record_bytes = 1 << 20) {
   std::vector<std::string> out;
   std::size_t begin = 0;
   std::size_t end = std::min(step, bytes.size());
   SplitOutput found;
+  bool jumped = false;
   for (int guard = 0; guard < 100'000; ++guard) {
     SplitInput in;
     in.bytes = bytes.substr(begin, end - begin);
@@ -33,7 +35,8 @@ std::vector<std::string> cut(const Splitter& splitter, std::string_view bytes,
     in.at_end = end == bytes.size();
     in.max_rows = max_rows;
     in.max_payload = 1 << 20;
-    in.max_record_bytes = 1 << 20;
+    in.max_record_bytes = max_record_bytes;
+    in.jumped = jumped;
     found.clear();
     splitter.split(in, found);
     for (const SplitRow& row : found.rows) {
@@ -42,8 +45,15 @@ std::vector<std::string> cut(const Splitter& splitter, std::string_view bytes,
                         : "!" + std::string(to_std(row.error.message())));
     }
     begin += found.consumed;
-    if (found.stop || (in.at_end && begin == end)) return out;
-    if (found.rows.empty() && found.consumed == 0) {
+    jumped = found.jump >= 0 &&
+             found.jump <= static_cast<std::int64_t>(bytes.size());
+    if (jumped) {
+      begin = static_cast<std::size_t>(found.jump);
+      end = std::min(begin + step, bytes.size());
+    }
+    if (found.stop) return out;
+    if (in.at_end && begin == end && !found.passing.active) return out;
+    if (found.rows.empty() && found.consumed == 0 && found.jump < 0) {
       if (in.at_end) return {"stuck"};
       end = std::min(end + step, bytes.size());
     }

@@ -1,5 +1,6 @@
 #include "penstock/formats/tfrecord.h"
 
+#include <algorithm>
 #include <cstring>
 #if defined(__x86_64__)
 #include <nmmintrin.h>
@@ -185,6 +186,24 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
     return record_place(in.record + static_cast<std::int64_t>(out.rows.size()),
                         in.offset + static_cast<std::int64_t>(at));
   };
+  if (out.passing.active) {
+    const std::int64_t last =
+        out.passing.begin + kSearchedBytes +
+        std::min(in.max_record_bytes, INT64_MAX / 2 - out.passing.begin);
+    const auto searched = static_cast<std::size_t>(std::clamp<std::int64_t>(
+        last - in.offset, 0, static_cast<std::int64_t>(size)));
+    at = in.jumped ? 0
+                   : find_record(in.bytes.substr(0, searched), 0,
+                                 in.max_record_bytes);
+    if (at == std::string_view::npos) {
+      out.stop = in.at_end || searched < size;
+      // A header may begin with the last bytes.
+      out.consumed = in.at_end ? size : size - std::min(size, kHeaderBytes - 1);
+      if (out.stop) out.passed(size);
+      return;
+    }
+    out.passed(at);
+  }
   while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
          payload < in.max_payload) {
     out.consumed = at;
@@ -197,6 +216,8 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
       return;
     }
     const auto length = read_length(in.bytes.substr(at, kHeaderBytes));
+    const bool whole_is_here =
+        length.ok() && *length <= left && left - *length >= kFrameBytes;
     Status refused;
     if (!length.ok()) {
       refused = annotate(length.status(), place());
@@ -208,30 +229,28 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
       const auto shown = static_cast<std::int64_t>(
           std::min<std::uint64_t>(*length, INT64_MAX));
       refused = annotate(record_too_large(shown, in.max_record_bytes), place());
+    } else if (!whole_is_here) {
+      out.needed = *length + kFrameBytes;
+      if (!in.at_end) return;
+      refused = annotate(truncated(out.needed, left), place());
     }
-    const bool whole_is_here =
-        length.ok() && *length <= left && left - *length >= kFrameBytes;
     if (!refused.ok()) {
-      // A length that cannot be trusted does not say where the next one is.
-      const std::size_t next =
-          whole_is_here ? at + *length + kFrameBytes
-                        : find_record(in.bytes, at + 1, in.max_record_bytes);
-      if (next != std::string_view::npos) {
-        out.rows.push_back({at, 0, next, std::move(refused)});
-        at = next;
+      if (whole_is_here) {
+        out.rows.push_back(
+            {at, 0, at + *length + kFrameBytes, std::move(refused)});
+        at += *length + kFrameBytes;
         continue;
       }
-      if (!in.at_end && left < kSearchedBytes) {
-        out.needed = 2 * left + kFrameBytes;
-        return;
-      }
-      out.fail(at, std::move(refused));
-      return;
-    }
-    if (!whole_is_here) {
-      out.needed = *length + kFrameBytes;
-      if (in.at_end) {
-        out.fail(at, annotate(truncated(out.needed, left), place()));
+      if (!out.rows.empty()) return;  // as its own piece
+      // Where the next one is the length says, unless it is damaged, or a lie
+      // that leads out of the file.
+      const std::int64_t begin = in.offset + static_cast<std::int64_t>(at);
+      out.passing.start(begin, std::move(refused));
+      out.consumed = at + 1;
+      if (length.ok() && !in.at_end &&
+          *length <
+              static_cast<std::uint64_t>(INT64_MAX - begin) - kFrameBytes) {
+        out.jump = begin + static_cast<std::int64_t>(*length + kFrameBytes);
       }
       return;
     }

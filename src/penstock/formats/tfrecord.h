@@ -39,8 +39,9 @@ Status check_payload(std::string_view framed);
 std::size_t first_damaged(const char* bytes, const std::int64_t* offsets,
                           std::size_t from, std::size_t n, bool verify);
 
-/// Behind a damaged length at most so much is searched for the next record.
-constexpr std::size_t kSearchedBytes = std::size_t{16} << 20;
+/// Behind a damaged length so much more than the largest record is searched for
+/// the next one.
+constexpr std::int64_t kSearchedBytes = std::int64_t{16} << 20;
 
 /// The first place from `from` on at which a record of at most
 /// `max_record_bytes` begins; npos if there is none.

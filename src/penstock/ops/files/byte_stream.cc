@@ -31,6 +31,9 @@ StatusOr<std::unique_ptr<ByteStream>> ByteStream::open(
         bytes,
         zlib != nullptr ? zlib(bytes) : looks_like_zlib(bytes, n < kSniffed));
   }
+  stream->fs_ = &fs;
+  stream->path_ = path;
+  stream->compression_ = compression;
   if (compression != Compression::kNone) {
     stream->decompressor_ = Decompressor::make(compression);
     stream->in_ = Buffer::allocate(kCompressedRead);
@@ -123,6 +126,18 @@ Status ByteStream::skip_to(std::int64_t offset) {
     }
   }
   return absl::OkStatus();
+}
+
+StatusOr<bool> ByteStream::jump(std::int64_t offset, std::int64_t back) {
+  Status status = skip_to(offset);
+  if (status.ok()) return true;
+  if (status.code() != StatusCode::kOutOfRange) return status;
+  if (decompressor_) {
+    PS_ASSIGN_OR_RETURN(const auto again, open(*fs_, path_, compression_));
+    *this = std::move(*again);
+  }
+  PS_RETURN_IF_ERROR(skip_to(back));
+  return false;
 }
 
 }  // namespace penstock::ops

@@ -23,6 +23,9 @@ class ByteStream {
   /// Goes on at `offset` of the decompressed stream, which must not lie before
   /// what was read. OutOfRange if the stream ends before.
   Status skip_to(std::int64_t offset);
+  /// Goes on at `offset`, which must not lie before what was read, and says
+  /// true; where the stream ends before it, at `back` instead.
+  StatusOr<bool> jump(std::int64_t offset, std::int64_t back);
   bool compressed() const { return decompressor_ != nullptr; }
   bool remote() const { return file_->remote(); }
   /// Bytes a plain file has left; -1 for a compressed one.
@@ -32,6 +35,9 @@ class ByteStream {
   ByteStream() = default;
   StatusOr<std::size_t> read_file(char* out, std::size_t size);
 
+  FileSystem* fs_ = nullptr;
+  std::string path_;
+  Compression compression_ = Compression::kNone;
   std::unique_ptr<ReadableFile> file_;
   std::int64_t size_ = 0;
   std::int64_t file_offset_ = 0;

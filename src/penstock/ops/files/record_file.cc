@@ -3,11 +3,14 @@
 // A step reads at most once and emits at most 256 KiB of records, so what is
 // ready is handed on. It waits for the disk, so it counts as code that may
 // block. State: offset and number of the next record; a restore seeks there,
-// through a compressed stream by decompressing what lies before.
+// through a compressed stream by decompressing what lies before. A record that
+// is refused is passed over without being held; until its end is found it is
+// the next record.
 #include "penstock/ops/files/record_file.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "penstock/io/http.h"
 #include "penstock/ops/files/byte_stream.h"
@@ -35,8 +38,8 @@ struct Reading final : SequencerState {
   std::size_t begin = 0;  // of what is not yet cut
   std::size_t end = 0;
   bool at_end = false;
+  bool jumped = false;
   Status failed;  // of the stream, once what came before is handed on
-  std::size_t needed = 0;
   SplitOutput cut;
   std::vector<std::string_view> values;
 };
@@ -101,6 +104,7 @@ class RecordFile final : public SequencerOp {
     in.max_payload = kStepBytes;
     in.max_record_bytes = format_->max_record_bytes;
     if (state.begin < state.end || state.at_end) {
+      in.jumped = std::exchange(state.jumped, false);
       format_->splitter->split(in, state.cut);
     }
     emit(state, in, out);
@@ -108,8 +112,16 @@ class RecordFile final : public SequencerOp {
     state.offset += static_cast<std::int64_t>(state.cut.consumed);
     state.record += static_cast<std::int64_t>(state.cut.rows.size());
     if (state.cut.stop) return Step::end();
+    if (state.cut.jump >= 0) {
+      const Status status = jump(state);
+      if (!status.ok()) return last_error(state, out, status);
+      return Step::more();
+    }
     if (!state.cut.rows.empty()) return Step::more();
-    if (state.at_end && state.begin == state.end) return Step::end();
+    const bool passing = state.cut.passing.active;
+    if (state.at_end && state.begin == state.end && !passing) {
+      return Step::end();
+    }
     if (state.at_end && state.cut.consumed == 0) {
       return internal_error(format_->op, ": bytes are left at the end of '",
                             path_, "'");
@@ -124,7 +136,8 @@ class RecordFile final : public SequencerOp {
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
     const auto& state = s.as<Reading>();
     writer.own.boolean(state.opened);
-    writer.own.i64(state.offset);
+    const SplitPassing& passing = state.cut.passing;
+    writer.own.i64(passing.active ? passing.begin : state.offset);
     writer.own.i64(state.record);
   }
   Status restore(SequencerState& s, Decoder& own) const override {
@@ -156,6 +169,15 @@ class RecordFile final : public SequencerOp {
     return absl::OkStatus();
   }
 
+  /// Goes on where the splitter asked to, if the stream is that long.
+  Status jump(Reading& state) const {
+    PS_ASSIGN_OR_RETURN(state.jumped,
+                        state.stream->jump(state.cut.jump, state.offset));
+    if (state.jumped) state.offset = state.cut.jump;
+    state.begin = state.end = 0;
+    return absl::OkStatus();
+  }
+
   /// Reads on, behind what is not yet cut.
   Status fill(Reading& state) const {
     const std::size_t kept = state.end - state.begin;
@@ -168,14 +190,11 @@ class RecordFile final : public SequencerOp {
     // of two would take memory of the next one.
     if (kept < wanted / 2) wanted -= kept;
     std::size_t capacity = kept + wanted;
-    if (kept >= wanted) capacity = 2 * kept;  // of a record of unknown length
-    if (state.cut.needed > kept) capacity = std::max(state.cut.needed, wanted);
-    const auto limit = static_cast<std::size_t>(format_->max_record_bytes);
-    if (state.cut.needed == 0 && kept > limit) {
-      return annotate(record_too_large(static_cast<std::int64_t>(kept),
-                                       format_->max_record_bytes),
-                      record_place(state.record, state.offset));
+    if (kept >= wanted) {  // of a record of unknown length
+      const auto limit = static_cast<std::size_t>(format_->max_record_bytes);
+      capacity = kept + std::max(wanted, std::min(kept, limit + 2 - kept));
     }
+    if (state.cut.needed > kept) capacity = std::max(state.cut.needed, wanted);
     if (const std::int64_t left = state.stream->left();
         left >= 0 && capacity > kept + static_cast<std::size_t>(left)) {
       capacity = kept + static_cast<std::size_t>(left) + 1;
@@ -272,6 +291,14 @@ class RecordFile final : public SequencerOp {
 
   StatusOr<Step> last_error(Reading& state, Outputs& out,
                             const Status& status) const {
+    if (!state.cut.passing.error.ok()) {
+      Block refused(nullptr, {}, 1, Origins(state.path, state.record));
+      refused.errors().emplace_back(
+          0, error(state, state.cut.passing.error, state.record));
+      out.emit_block(std::move(refused));
+      state.record += 1;
+      state.cut.passing = {};
+    }
     Block block(nullptr, {}, 1, Origins(state.path, state.record));
     auto made =
         std::make_shared<ElementError>(*error(state, status, state.record));

@@ -78,6 +78,29 @@ Status save_index(FileSystem& fs, const std::string& path,
   return file->commit();
 }
 
+namespace {
+
+/// Whether a record seems to begin in bytes [at, size) of the file.
+StatusOr<bool> has_record(const ReadableFile& file, std::int64_t at,
+                          std::int64_t size, Buffer& buffer,
+                          std::int64_t max_record_bytes) {
+  while (size - at >= static_cast<std::int64_t>(tfrecord::kFrameBytes)) {
+    const std::int64_t want = std::min(kReadBytes, size - at);
+    PS_RETURN_IF_ERROR(
+        read_fully(file, at, {buffer.data(), static_cast<std::size_t>(want)}));
+    const std::string_view bytes(reinterpret_cast<const char*>(buffer.data()),
+                                 static_cast<std::size_t>(want));
+    if (tfrecord::find_record(bytes, 0, max_record_bytes) !=
+        std::string_view::npos) {
+      return true;
+    }
+    at += want - static_cast<std::int64_t>(tfrecord::kHeaderBytes - 1);
+  }
+  return false;
+}
+
+}  // namespace
+
 StatusOr<tfrecord::Index> build_index(FileSystem& fs, const std::string& path,
                                       std::int64_t max_record_bytes) {
   using tfrecord::kFrameBytes;
@@ -129,6 +152,10 @@ StatusOr<tfrecord::Index> build_index(FileSystem& fs, const std::string& path,
     }
     if (*length > left) {
       fail(tfrecord::truncated(*length + kFrameBytes, left + kFrameBytes));
+      PS_ASSIGN_OR_RETURN(
+          const bool more,
+          has_record(*file, at + 1, size, *buffer, max_record_bytes));
+      if (more) index.set_cut_short();
       break;
     }
     if (!index.add(*length)) {
