@@ -110,7 +110,9 @@ TEST(Lifetime, CloseFromAnotherThreadEndsAWaitingNext) {
   std::thread consumer([&] { EXPECT_FALSE(it.try_next().ok()); });
   gate.wait_for_calls(1);
   std::thread closer([&] { it.close(); });
-  std::this_thread::sleep_for(milliseconds(20));
+  while (!it.core().run().cancelled()) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
   gate.open = true;
   closer.join();
   consumer.join();

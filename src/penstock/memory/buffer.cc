@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "penstock/memory/ledger.h"
+#include "penstock/memory/live_bytes.h"
 
 namespace penstock {
 namespace {
@@ -51,6 +52,7 @@ struct Pool {
   std::array<FreeList, kMaxClasses> free;
   std::atomic<std::size_t> idle{0};
   std::atomic<std::size_t> live{0};
+  std::atomic<std::size_t> peak{0};  // of `live`
   std::atomic<std::size_t> idle_limit{default_idle_limit()};
 };
 
@@ -119,6 +121,15 @@ void shrink_idle(std::size_t bytes) {
   }
 }
 
+void note_live(Pool& p, std::size_t bytes) {
+  const std::size_t now =
+      p.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::size_t peak = p.peak.load(std::memory_order_relaxed);
+  while (now > peak &&
+         !p.peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t size) {
@@ -160,7 +171,7 @@ Ref<Buffer> Buffer::allocate(std::size_t size) {
     delete buffer;
     return nullptr;
   }
-  pool().live.fetch_add(buffer->capacity_, std::memory_order_relaxed);
+  note_live(pool(), buffer->capacity_);
   return Ref<Buffer>::adopt(buffer);
 }
 
@@ -210,6 +221,12 @@ std::size_t BufferPool::idle_bytes() {
 }
 std::size_t BufferPool::live_bytes() {
   return pool().live.load(std::memory_order_relaxed);
+}
+std::size_t peak_live_bytes() {
+  return pool().peak.load(std::memory_order_relaxed);
+}
+void reset_peak_live_bytes() {
+  pool().peak.store(BufferPool::live_bytes(), std::memory_order_relaxed);
 }
 void BufferPool::set_idle_limit(std::size_t bytes) {
   pool().idle_limit.store(bytes, std::memory_order_relaxed);

@@ -57,6 +57,7 @@ std::int64_t available_memory() {
 }  // namespace
 
 void Account::add(std::int64_t bytes) {
+  if (bytes == 0) return;
   const std::int64_t now =
       used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::int64_t peak = peak_.load(std::memory_order_relaxed);

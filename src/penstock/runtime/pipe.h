@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "penstock/graph/holds_rows.h"
 #include "penstock/graph/node.h"
 #include "penstock/runtime/exchange.h"
 #include "penstock/runtime/run.h"
@@ -162,6 +163,10 @@ class SegmentPipe final : public Pipe {
   void expect_rows(std::span<const LeafSpec> leaves);
   /// The same of what it gives: elements of unknown size are begun one by one.
   void expect_bytes(const Spec& spec);
+  /// The same of what one of its links but the last gives.
+  void expect_passing(const Spec& spec);
+  /// Or as other segments of the same stage gave: nested datasets are many.
+  void expect_as_before();
 
   /// Makes this an unordered segment that continues at `mark`.
   Status start_unordered(const Mark& mark);
@@ -194,7 +199,10 @@ class SegmentPipe final : public Pipe {
 
   std::int64_t block_rows() const;
   /// False when the rows were only dropped.
-  bool claim_input(std::int64_t rows, Work& work);
+  bool claim_input(std::int64_t rows, bool critical, Work& work);
+  double bytes_to_claim() const;
+  double known_bytes(const Spec& spec) const;
+  Stage* last_stage() const;
   Mark output_mark(const Work& work) const;
   Mark input_mark(const Work& work) const;
   Mark behind_filters(Mark mark) const;
@@ -214,8 +222,9 @@ class SegmentPipe final : public Pipe {
   struct BatchMemory {
     Ref<Buffer> buffer;
     std::int64_t rows_left = 0;
+    Charge charge;  // for those; claims pay for the others
   };
-  void claim_batch_memory(Work& work);
+  void claim_batch_memory(Work& work, bool critical);
   void learn_row_shape(const Block& block);
   std::map<std::int64_t, BatchMemory> batch_memory_;
   LeafSpec row_spec_;  // of the largest leaf; kInvalid: not known, or varies
@@ -233,6 +242,9 @@ class SegmentPipe final : public Pipe {
   std::int64_t rows_target_ = 0;
   double ns_per_row_ = 0;
   double bytes_per_row_ = 0;
+  // What it holds besides while it works on a row: results of one link are
+  // made from those of the one before.
+  double passing_per_row_ = 0;
   std::int64_t claims_ = 0;
 
   // Unordered segments only.
@@ -330,6 +342,10 @@ class SequencerPipe final : public Pipe {
   Ref<const Snapshot> snapshot_;
   std::int64_t since_snapshot_ = 0;
   Charge held_;  // for what the state keeps alive
+  const HoldsRows* holds_rows_ = nullptr;
+  std::int64_t kept_ = 0;  // bytes of the state, charged there or as rows
+  void set_kept(std::int64_t bytes);
+  bool critical_ = false;  // when its step was claimed
   Mark first_;
 
   // Guarded by the lock.

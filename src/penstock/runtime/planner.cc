@@ -233,6 +233,7 @@ Status Planner::close_segment() {
                                            ": nothing reads it"));
   }
   if (rows_spec_ != nullptr) segment_->expect_bytes(*rows_spec_);
+  segment_->expect_as_before();
   below_ = std::move(segment_);
   below_is_sequencer_ = false;
   return absl::OkStatus();
@@ -582,6 +583,9 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       PS_RETURN_IF_ERROR(close_segment());
     }
     SegmentPipe* segment = open_segment();
+    if (rows_spec_ != nullptr && !segment->links.empty()) {
+      segment->expect_passing(*rows_spec_);
+    }
     segment->links.push_back({at.part.transform, traits, at.stage, at.last});
     rows_spec_ = at.last ? &at.node->spec : nullptr;
     segment->user_code |= traits.user_code;

@@ -92,6 +92,33 @@ void Run::retire(std::unique_ptr<Pipe> pipe) {
   retired_.push_back(std::move(pipe));
 }
 
+void Run::note_step(Stage* stage, double step, double made) {
+  // Down slowly: a small one says little about the next.
+  const auto follow = [](double& known, double bytes) {
+    const double before = known;
+    known = bytes >= known ? bytes : known + (bytes - known) / 16;
+    return before;
+  };
+  const double step_before = follow(stage->step_bytes, step);
+  const double made_before = follow(stage->made_bytes, made);
+  if (stage->step_bytes == step_before && stage->made_bytes == made_before) {
+    return;
+  }
+  if (stage->step_bytes < step_before || stage->made_bytes < made_before) {
+    if (step_before < largest_step_ && made_before < largest_made_) return;
+    largest_step_ = largest_made_ = 0;
+    std::lock_guard lock(stages_mutex_);
+    for (const auto& other : stages_) {
+      largest_step_ = std::max(largest_step_, other->step_bytes);
+      largest_made_ = std::max(largest_made_, other->made_bytes);
+    }
+  } else {
+    largest_step_ = std::max(largest_step_, stage->step_bytes);
+    largest_made_ = std::max(largest_made_, stage->made_bytes);
+  }
+  reserve_ = static_cast<std::int64_t>(largest_step_ - largest_made_);
+}
+
 void Run::adjust_cpu(int by) {
   std::lock_guard lock(mutex_);
   cpu_active_ += by;

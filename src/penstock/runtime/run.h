@@ -51,6 +51,11 @@ struct Stage {
   StageStats stats;
   std::string label;
   std::atomic<bool> blocking{false};
+  // Of what its segments give, for those planned later; 0 is unknown.
+  std::atomic<double> bytes_per_row{0};
+  // Under the run's lock: bytes of the least it does at once, as it was lately.
+  double step_bytes = 0;  // with its inputs
+  double made_bytes = 0;
 };
 
 /// One claimed piece of work.
@@ -110,6 +115,7 @@ struct Work {
   std::int64_t lock_wait_ns = 0;  // of the time between (scheduler.h)
   std::int64_t bytes = 0;
   std::int64_t made_bytes = 0;  // by a sequencer, besides rows it passed on
+  std::int64_t input_bytes = 0;
   std::int64_t errors = 0;
   std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
   std::int64_t cpu_ns = -1;           // when sampled
@@ -229,6 +235,20 @@ class Run : public std::enable_shared_from_this<Run> {
   /// A search for work dropped rows that a restore need not repeat: a pipe may
   /// have come to its end without any work being done.
   void note_passed_over() { passed_over_ = true; }
+  /// Bytes that work may take: what is not on the critical path leaves room
+  /// for the inputs of the largest step, so that the path never holds more
+  /// beyond the budget than the one element it is about to make.
+  std::int64_t spendable(bool critical) const {
+    return account_.available() - (critical ? 0 : reserve_);
+  }
+  /// A step of `stage` that cannot be smaller took `step` bytes, inputs and
+  /// all, and made `made` of them.
+  void note_step(Stage* stage, double step, double made);
+  /// Bytes that sequencers keep, and that only they can let go. Thread-safe.
+  void add_kept(std::int64_t bytes) {
+    kept_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  std::int64_t kept() const { return kept_.load(std::memory_order_relaxed); }
   /// CPU workers of this run at work.
   void adjust_cpu(int by);
   bool cpu_free() const { return cpu_active_ < cpu_budget(); }
@@ -261,6 +281,10 @@ class Run : public std::enable_shared_from_this<Run> {
   std::condition_variable waiters_;
   std::mutex stages_mutex_;  // only for the list: nested plans add to it
   Account account_;
+  std::int64_t reserve_ = 0;
+  double largest_step_ = 0;
+  double largest_made_ = 0;
+  std::atomic<std::int64_t> kept_{0};
   std::vector<std::unique_ptr<Stage>> stages_;
   std::unique_ptr<Pipe> root_;
   std::vector<std::unique_ptr<Pipe>> retired_;

@@ -144,8 +144,9 @@ std::int64_t SegmentPipe::block_rows() const {
   return std::max(rows, granularity);
 }
 
-void SegmentPipe::expect_bytes(const Spec& spec) {
-  if (!spec.known()) return;
+// Of one row of the input, or 0 where the spec does not tell.
+double SegmentPipe::known_bytes(const Spec& spec) const {
+  if (!spec.known()) return 0;
   double bytes = 0;
   for (const LeafSpec& leaf : spec.leaves()) {
     PartialShape shape = leaf.shape;
@@ -153,14 +154,33 @@ void SegmentPipe::expect_bytes(const Spec& spec) {
     if (granularity > 1 && shape.rank() > 0 && shape[0] < 0) {
       shape.set(0, granularity);
     }
-    if (!dtype_is_dense(leaf.dtype) || !shape.fully_known()) return;
+    if (!dtype_is_dense(leaf.dtype) || !shape.fully_known()) return 0;
     double size = static_cast<double>(dtype_size(leaf.dtype));
     for (std::size_t i = 0; i < shape.rank(); ++i) {
       size *= static_cast<double>(shape[i]);
     }
     bytes += size;
   }
-  bytes_per_row_ = bytes / static_cast<double>(granularity);
+  return bytes / static_cast<double>(granularity);
+}
+
+void SegmentPipe::expect_bytes(const Spec& spec) {
+  const double bytes = known_bytes(spec);
+  if (bytes == 0) return;
+  bytes_per_row_ = bytes;
+  if (Stage* stage = last_stage()) {
+    stage->bytes_per_row.store(bytes_per_row_, std::memory_order_relaxed);
+  }
+}
+
+void SegmentPipe::expect_passing(const Spec& spec) {
+  passing_per_row_ = std::max(passing_per_row_, known_bytes(spec));
+}
+
+void SegmentPipe::expect_as_before() {
+  const Stage* stage = last_stage();
+  if (bytes_per_row_ > 0 || stage == nullptr) return;
+  bytes_per_row_ = stage->bytes_per_row.load(std::memory_order_relaxed);
 }
 
 void SegmentPipe::account_wait(int reason) {
@@ -215,9 +235,8 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     if (startable < kUnlimited / granularity) {
       rows = std::min(rows, startable * granularity);
     }
-    // Bytes are known from earlier blocks only; the first one is on credit.
-    const double per_row = std::max(bytes_per_row_, 8.0);
-    const std::int64_t available = run_.account().available();
+    const double per_row = bytes_to_claim();
+    const std::int64_t available = run_.spendable(demand.critical);
     if (static_cast<double>(rows) * per_row > static_cast<double>(available)) {
       rows = static_cast<std::int64_t>(
           std::max(0.0, static_cast<double>(available)) / per_row);
@@ -237,7 +256,7 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
                                static_cast<double>(rows) * per_row, most)));
       if (resume) {
         claim_given_back(rows, work);
-      } else if (!claim_input(rows, work)) {
+      } else if (!claim_input(rows, demand.critical, work)) {
         return false;  // find_work() looks again
       }
       work.sample =
@@ -262,7 +281,24 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   return input->find(upstream, kind, work);
 }
 
-bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
+// Bytes are known from earlier blocks only. Until the first is back, as many
+// calls as a stage may have at once are taken for the whole budget.
+double SegmentPipe::bytes_to_claim() const {
+  constexpr double kUnknownShare = 1.0 / 64;
+  if (bytes_per_row_ == 0 && user_code) {
+    const auto budget = static_cast<double>(run_.config().memory_budget);
+    return kUnknownShare * budget / static_cast<double>(granularity) +
+           passing_per_row_;
+  }
+  return std::max(bytes_per_row_ + passing_per_row_, 8.0);
+}
+
+Stage* SegmentPipe::last_stage() const {
+  if (!links.empty()) return links.back().stage;
+  return chain ? chain->base_stage : nullptr;
+}
+
+bool SegmentPipe::claim_input(std::int64_t rows, bool critical, Work& work) {
   if (!ordered) rows = scripted_limit(rows);
   if (from_index) {
     std::int64_t n = std::min(rows, end_index - next_index);
@@ -289,7 +325,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, Work& work) {
   work.expected_rows = (work.input_rows + granularity - 1) / granularity;
   if (ordered) {
     work.slot = out.append(work.expected_rows);
-    if (into_batches) claim_batch_memory(work);
+    if (into_batches) claim_batch_memory(work, critical);
     return true;
   }
   const std::int64_t first = ordinal_;
@@ -590,6 +626,7 @@ void SegmentPipe::run(Work& work) {
     work.left->keep = work.resumed ? std::move(work.resumed->keep)
                                    : std::move(work.input.parts);
   }
+  work.input_bytes = work.input.byte_size();
   // Inputs are let go before the result is filed: their bytes are free then.
   work.input.parts.clear();
   if (work.resumed) work.resumed->keep.clear();
@@ -614,6 +651,25 @@ void SegmentPipe::learn(const Work& work) {
   const double weight = anew ? 1.0 : 0.25;
   ns_per_row_ += weight * (ns - ns_per_row_);
   bytes_per_row_ += weight * (bytes - bytes_per_row_);
+  if (work.sample && !work.resumed) {
+    // What it read is held by nobody else; what it was given is.
+    double most = 0;
+    for (std::size_t i = 0; i + 1 < work.stage_bytes.size(); ++i) {
+      const auto from = static_cast<double>(work.stage_bytes[i]);
+      const auto to = static_cast<double>(work.stage_bytes[i + 1]);
+      most = std::max(most, (i > 0 || chain ? from : 0) + to);
+    }
+    const double passing =
+        std::max(0.0, most - static_cast<double>(work.bytes)) / rows;
+    passing_per_row_ = std::max(passing, (passing_per_row_ + passing) / 2);
+  }
+  if (Stage* stage = last_stage()) {
+    stage->bytes_per_row.store(bytes_per_row_, std::memory_order_relaxed);
+    const auto least = static_cast<double>(granularity);
+    const double made = bytes * least;
+    const double taken = static_cast<double>(work.input_bytes) / rows * least;
+    run_.note_step(stage, made + passing_per_row_ * least + taken, made);
+  }
   const double scale = std::max(1.0, work.block_ns / kTargetNs);
   const double target_ns = std::max(
       scale * kTargetNs, kTargetNsPerLink * static_cast<double>(links.size()));

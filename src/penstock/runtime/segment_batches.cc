@@ -21,7 +21,7 @@ Work::BatchMemory Work::BatchMemory::behind(std::int64_t rows) const {
 
 // The batches that the claimed rows fall into; the first claim of a batch
 // allocates it, so that each worker writes its results where they will stay.
-void SegmentPipe::claim_batch_memory(Work& work) {
+void SegmentPipe::claim_batch_memory(Work& work, bool critical) {
   std::int64_t position = claimed_rows_;
   claimed_rows_ += work.input_rows;
   if (row_spec_.dtype == DType::kInvalid) return;
@@ -34,16 +34,23 @@ void SegmentPipe::claim_batch_memory(Work& work) {
     const std::int64_t count = std::min(align - offset, work.input_rows - row);
     auto [at, added] = batch_memory_.try_emplace(number);
     std::int64_t bytes = 0;
+    // One that does not fit is joined when its rows are there.
     if (added && offset == 0 &&
-        !__builtin_mul_overflow(align, row_bytes_, &bytes)) {
+        !__builtin_mul_overflow(align, row_bytes_, &bytes) &&
+        bytes - count * row_bytes_ <= run_.spendable(critical)) {
       at->second.buffer = Buffer::allocate(static_cast<std::size_t>(bytes));
       at->second.rows_left = align;
+      at->second.charge = Charge(&run_.account(), bytes);
     }
     if (at->second.buffer) {
       work.batch_memory.pieces.push_back(
           {at->second.buffer, row, count, offset});
     }
     at->second.rows_left -= count;
+    at->second.charge.resize(
+        at->second.buffer
+            ? std::max<std::int64_t>(0, at->second.rows_left) * row_bytes_
+            : 0);
     if (at->second.rows_left <= 0) batch_memory_.erase(at);
     row += count;
     position += count;

@@ -127,8 +127,8 @@ class PipeInputs final : public Inputs {
 
 class PipeOutputs final : public Outputs {
  public:
-  PipeOutputs(SequencerPipe& pipe, std::int64_t room)
-      : pipe_(pipe), room_(room) {}
+  PipeOutputs(SequencerPipe& pipe, std::int64_t room, Charge& reservation)
+      : pipe_(pipe), room_(room), reservation_(reservation) {}
 
   std::int64_t room() const override { return room_; }
   void emit(Rows rows) override {
@@ -138,9 +138,8 @@ class PipeOutputs final : public Outputs {
     const std::int64_t bytes = block.byte_size();
     errors += static_cast<std::int64_t>(block.errors().size());
     made_bytes += bytes;
-    Charge charge(&pipe_.run_.account(), bytes);
-    emit(Rows(
-        BlockRef(make_ref<SharedBlock>(std::move(block), std::move(charge)))));
+    emit(Rows(BlockRef(
+        make_ref<SharedBlock>(std::move(block), reservation_.split(bytes)))));
   }
   void emit_error(Status status, Origin origin) override {
     auto error = std::make_shared<ElementError>();
@@ -172,6 +171,7 @@ class PipeOutputs final : public Outputs {
  private:
   SequencerPipe& pipe_;
   const std::int64_t room_;
+  Charge& reservation_;
 };
 
 class PipeSnapshot final : public SnapshotWriter {
@@ -217,9 +217,15 @@ SequencerPipe::SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op,
       op_(std::move(op)),
       traits_(op_->traits()),
       stage_(stage),
-      held_(&run.account(), 0) {}
+      held_(&run.account(), 0),
+      holds_rows_(dynamic_cast<const HoldsRows*>(op_.get())) {}
 
-SequencerPipe::~SequencerPipe() = default;
+SequencerPipe::~SequencerPipe() { set_kept(0); }
+
+void SequencerPipe::set_kept(std::int64_t bytes) {
+  if (bytes != kept_) run_.add_kept(bytes - kept_);
+  kept_ = bytes;
+}
 
 void SequencerPipe::add_input(std::unique_ptr<Pipe> pipe, const Mark& mark) {
   Input input;
@@ -320,7 +326,7 @@ std::int64_t SequencerPipe::affordable_rows(const Demand& demand) const {
   const bool passes_on =
       !pipes_.empty() && (!traits_.user_code || bytes_per_row_ == 0);
   if (traits_.opens_inputs || passes_on) return kUnlimited;
-  const std::int64_t available = run_.account().available();
+  const std::int64_t available = run_.spendable(demand.critical);
   const auto rows = static_cast<std::int64_t>(static_cast<double>(available) /
                                               std::max(bytes_per_row_, 1.0));
   const bool reserve = demand.critical && out.ready_rows() == 0;
@@ -346,6 +352,7 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       affordable > 0 && has_credit()) {
     if (work.dry_run) return true;
     running_ = true;
+    critical_ = demand.critical && out.empty();
     room_ = std::min(
         {allowed, affordable, traits_.user_code ? user_room_ : kRoomRows});
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -357,6 +364,13 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     }
     work.pipe = this;
     work.kind = kind;
+    // For what the steps make; what they pass on is charged already.
+    const double made =
+        affordable == kUnlimited
+            ? 0
+            : std::min(bytes_per_row_ * static_cast<double>(room_),
+                       static_cast<double>(run_.config().memory_budget));
+    work.reservation = Charge(&run_.account(), static_cast<std::int64_t>(made));
     return true;
   }
   if (waits_for_input && wait_since_ == 0) wait_since_ = run_.claim_time();
@@ -435,7 +449,8 @@ void SequencerPipe::run(Work& work) {
       snapshot_ = take_snapshot();
       since_snapshot_ = 0;
     }
-    PipeOutputs out(*this, std::max<std::int64_t>(1, room_ - emitted));
+    PipeOutputs out(*this, std::max<std::int64_t>(1, room_ - emitted),
+                    work.reservation);
     auto step = op_->step(*state_, in, out);
     if (!step.ok()) {
       fail(step.status(), work);
@@ -461,6 +476,7 @@ void SequencerPipe::run(Work& work) {
     }
   }
   if (traits_.user_code) run_.scheduler().user_code_end();
+  work.reservation.reset();
   work.bytes = bytes;
   if (counters.any()) work.done.emplace_back(stage_, counters);
   work.finished = clock.now();
@@ -482,7 +498,9 @@ void SequencerPipe::complete(Work& work) {
     if (pipes_[i]) run_.retire(std::move(pipes_[i]));
   }
   closed_.clear();
-  held_.resize(op_->held_bytes(*state_));
+  const std::int64_t own = op_->held_bytes(*state_);
+  held_.resize(own);
+  set_kept(own + (holds_rows_ ? holds_rows_->row_bytes(*state_) : 0));
   std::int64_t made = 0;
   for (const Item& item : work.emitted) made += item.size;
   if (made > 0) {
@@ -492,16 +510,22 @@ void SequencerPipe::complete(Work& work) {
   if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
     // Bytes that only this stage could let go, and it wants more of them. What
     // other inputs have ready goes out with what it waits for.
-    const std::int64_t held =
-        op_->held_bytes(*state_) +
+    const std::int64_t inbox =
         inputs_[static_cast<std::size_t>(work.step.input)].bytes;
+    const std::int64_t held = kept_ + inbox;
     const std::int64_t budget = run_.config().memory_budget;
-    if (held >= budget) {
-      fail(absl::ResourceExhaustedError(absl::StrCat(
-               "holds ", held, " bytes and needs more, but memory_budget is ",
-               budget,
-               " bytes; raise memory_budget or make the buffer smaller")),
-           work);
+    // The consumer waits for this stage, so no other will let anything go.
+    const bool alone = critical_ && work.emitted.empty() && held > 0;
+    const std::int64_t all = run_.kept() + inbox;
+    if (held >= budget || (alone && all >= budget)) {
+      fail(
+          absl::ResourceExhaustedError(absl::StrCat(
+              "holds ", held, " bytes ",
+              held < budget ? absl::StrCat("(", all, " with the other stages) ")
+                            : "",
+              "and needs more, but memory_budget is ", budget,
+              " bytes; raise memory_budget or make the buffer smaller")),
+          work);
     }
   }
   if (traits_.user_code && !work.emitted.empty()) {
@@ -557,6 +581,7 @@ void SequencerPipe::complete(Work& work) {
     pipes_.clear();
     state_.reset();
     held_.reset();
+    set_kept(0);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "penstock/ops/cache/cache_pass.h"
 
+#include "penstock/graph/holds_rows.h"
 #include "penstock/graph/node.h"
 
 namespace penstock::ops {
@@ -28,7 +29,7 @@ bool has_error(const Rows& rows) {
   return false;
 }
 
-class CachePass final : public Sequencer {
+class CachePass final : public Sequencer, public HoldsRows {
  public:
   explicit CachePass(std::shared_ptr<CacheStore> store)
       : store_(std::move(store)) {}
@@ -48,7 +49,7 @@ class CachePass final : public Sequencer {
     state->key = cache_key(context.epoch, context.path);
     return state;
   }
-  std::int64_t held_bytes(const SequencerState& s) const override {
+  std::int64_t row_bytes(const SequencerState& s) const override {
     const auto& state = s.as<Pass>();
     return state.fill ? state.fill->held_bytes() : 0;
   }

@@ -8,6 +8,8 @@ namespace {
 // Up to here reading a dataset on the spot costs less than a pipe of its own
 // and does not keep a worker for long.
 constexpr std::int64_t kMaxExpanded = 4096;
+// Smaller arguments, file names say, are not worth the bookkeeping.
+constexpr std::int64_t kMinCharged = 1024;
 
 bool expands(const Node& node) {
   return node.indexed && node.cheap && node.cardinality.finite() &&
@@ -111,7 +113,8 @@ class Expand final : public Transform {
     PathRef path = OriginPath::extend(origin.path, OriginPath::Kind::kInner,
                                       origin.ordinal);
     if (!expands(*node)) {
-      expansion.open.push_back({node, std::move(path)});
+      expansion.open.push_back(
+          {node, std::move(path), charge_argument(element, context)});
       return nullptr;
     }
     IndexRun run;
@@ -120,6 +123,14 @@ class Expand final : public Transform {
     const Status status = read_indexed(*node, run, context.epoch,
                                        context.cancel_flag, prefix, pieces);
     return status.ok() ? nullptr : context.error(status, origin);
+  }
+
+  static std::shared_ptr<const Charge> charge_argument(const Element& element,
+                                                       CallContext& context) {
+    const std::int64_t bytes = element.byte_size();
+    if (context.reservation == nullptr || bytes < kMinCharged) return nullptr;
+    context.charged_bytes += bytes;
+    return std::make_shared<const Charge>(context.reservation->split(bytes));
   }
 
   DatasetFunctionRef fn_;

@@ -7,6 +7,8 @@
 // costs no pipe of its own. Larger ones are left for the merge to open.
 #pragma once
 
+#include <memory>
+
 #include "penstock/graph/node.h"
 #include "penstock/ops/function.h"
 
@@ -20,11 +22,15 @@ class Expansion final : public Object {
   struct Nested {
     NodeRef node;
     PathRef path;
+    /// The dataset may hold what its function was called with, so that stays
+    /// charged as long as the dataset is open.
+    std::shared_ptr<const Charge> argument;
   };
   std::string to_string() const override { return "<nested datasets>"; }
 
   BlockRef rows;  // null if there are none
-  std::vector<Nested> open;
+  /// The merge lets go of what it has opened.
+  mutable std::vector<Nested> open;
 };
 
 /// An element that failed becomes a dataset of one error.

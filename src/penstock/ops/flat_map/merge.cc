@@ -19,6 +19,7 @@
 #include <deque>
 #include <limits>
 
+#include "penstock/graph/holds_rows.h"
 #include "penstock/ops/flat_map/expand.h"
 
 namespace penstock::ops {
@@ -42,7 +43,8 @@ struct Slot {
   std::int64_t begin = 0;
   std::int64_t next = 0;
   std::int64_t end = 0;
-  int input = -1;  // opened
+  int input = -1;                          // opened
+  std::shared_ptr<const Charge> argument;  // of what was opened
 };
 
 /// Outer elements that have arrived and not yet got a slot.
@@ -149,7 +151,7 @@ struct Outer {
         *block.column(1).rows()[static_cast<std::size_t>(row)].object());
   }
   bool opened() const { return !failed && first < 0; }
-  const Expansion::Nested& nested() const {
+  Expansion::Nested& nested() const {
     return expansion().open[static_cast<std::size_t>(second)];
   }
 
@@ -160,7 +162,7 @@ struct Outer {
   std::int64_t second = 0;
 };
 
-class Merge final : public Sequencer {
+class Merge final : public Sequencer, public HoldsRows {
  public:
   explicit Merge(MergeOptions options) : options_(options) {}
 
@@ -178,7 +180,7 @@ class Merge final : public Sequencer {
     state->unordered = context.unordered;
     return state;
   }
-  std::int64_t held_bytes(const SequencerState& s) const override {
+  std::int64_t row_bytes(const SequencerState& s) const override {
     std::int64_t bytes = 0;
     for (const Slot& slot : s.as<MergeState>().slots) {
       if (slot.rows && !slot.rows->block.empty()) {
@@ -338,15 +340,17 @@ class Merge final : public Sequencer {
     ++state.used_slots;
     const Outer outer(rows, i);
     if (outer.opened()) {
+      Expansion::Nested& nested = outer.nested();
+      slot.argument = std::move(nested.argument);
       if (!state.early.empty() && state.early.front().first == number) {
         slot.input = state.early.front().second;
         state.early.pop_front();
         if (slot.input >= 0) return;
       }
-      const Expansion::Nested& nested = outer.nested();
       auto opened = in.open(nested.node, nested.path, restored);
       if (opened.ok()) {
         slot.input = *opened;
+        nested.node.reset();
       } else {
         slot.rows = error_rows(state, opened.status(),
                                outer.block.origins().at(outer.row));
@@ -407,8 +411,9 @@ class Merge final : public Sequencer {
                          std::int64_t number, int place) {
     const Outer outer(chunk.rows, number - chunk.number);
     if (!outer.opened()) return;
-    const Expansion::Nested& nested = outer.nested();
+    Expansion::Nested& nested = outer.nested();
     auto opened = in.open(nested.node, nested.path, place);
+    if (opened.ok()) nested.node.reset();
     // What is wrong with it is said when its turn comes.
     state.early.emplace_back(number, opened.ok() ? *opened : -1);
   }

@@ -14,6 +14,7 @@
 #include <deque>
 
 #include "absl/container/flat_hash_map.h"
+#include "penstock/graph/holds_rows.h"
 #include "penstock/ops/flat_map/flat_map.h"
 #include "penstock/ops/group_by_window/attach.h"
 
@@ -95,7 +96,7 @@ struct GroupState final : SequencerState {
   std::int64_t read_to = 0;
 };
 
-class Group final : public Sequencer {
+class Group final : public Sequencer, public HoldsRows {
  public:
   explicit Group(GroupByWindowOptions options) : options_(std::move(options)) {}
 
@@ -115,7 +116,7 @@ class Group final : public Sequencer {
     state->path = context.path;
     return state;
   }
-  std::int64_t held_bytes(const SequencerState& s) const override {
+  std::int64_t row_bytes(const SequencerState& s) const override {
     std::int64_t bytes = 0;
     for (const auto& [key, window] : s.as<GroupState>().windows) {
       for (const Rows& part : window.parts) bytes += part.byte_size();
@@ -273,8 +274,10 @@ class Group final : public Sequencer {
   static Status let_out(GroupState& state, std::int64_t key, Window& window,
                         Outputs& out) {
     // The user's function may keep the window beyond the iterator, whose
-    // account the rows are charged to.
+    // account the rows are charged to: while it is on its way, the window is.
+    std::int64_t bytes = 0;
     for (Rows& part : window.parts) {
+      bytes += part.byte_size();
       PS_ASSIGN_OR_RETURN(Block block, part.materialize());
       part = Rows(BlockRef(make_ref<SharedBlock>(std::move(block))));
     }
@@ -285,10 +288,9 @@ class Group final : public Sequencer {
     Block::Columns columns;
     columns.emplace_back(Tensor::from<std::int64_t>({key}));
     columns.emplace_back(std::vector<Tensor>{
-        Tensor::object(make_ref<DatasetObject>(std::move(node)))});
-    out.emit(Rows(BlockRef(
-        make_ref<SharedBlock>(Block(Structure::leaves(2), std::move(columns), 1,
-                                    Origins(state.path, state.emitted++))))));
+        Tensor::object(make_ref<DatasetObject>(std::move(node), bytes))});
+    out.emit_block(Block(Structure::leaves(2), std::move(columns), 1,
+                         Origins(state.path, state.emitted++)));
     return absl::OkStatus();
   }
 

@@ -13,6 +13,7 @@
 #include <deque>
 #include <limits>
 
+#include "penstock/graph/holds_rows.h"
 #include "penstock/ops/window/window_source.h"
 
 namespace penstock::ops {
@@ -33,7 +34,7 @@ struct WindowsState final : SequencerState {
   std::int64_t windows = 0;
 };
 
-class WindowOp final : public SequencerOp {
+class WindowOp final : public SequencerOp, public HoldsRows {
  public:
   explicit WindowOp(const WindowOptions& options) : options_(options) {
     if (__builtin_mul_overflow(options.size - 1, options.stride, &span_) ||
@@ -83,7 +84,7 @@ class WindowOp final : public SequencerOp {
     state->spec = context.input_specs[0];
     return state;
   }
-  std::int64_t held_bytes(const SequencerState& s) const override {
+  std::int64_t row_bytes(const SequencerState& s) const override {
     std::int64_t bytes = 0;
     for (const WindowPiece& piece : s.as<WindowsState>().pieces) {
       bytes += piece.rows.byte_size();
