@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "penstock/penstock.h"
+#include "penstock/runtime/iterator.h"
 #include "penstock/runtime/cpu_budget.h"
 
 namespace penstock {
