@@ -77,14 +77,6 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
     dataset->next_iteration =
         std::max(dataset->next_iteration, saved.iteration + 1);
   }
-  if (options.cpu_budget && *options.cpu_budget < 1) {
-    return invalid_argument("options: cpu_budget must be >= 1, got ",
-                            *options.cpu_budget);
-  }
-  if (options.memory_budget && *options.memory_budget < 1) {
-    return invalid_argument("options: memory_budget must be >= 1, got ",
-                            *options.memory_budget);
-  }
   RunConfig config;
   config.scheduler = core->scheduler_;
   config.epoch = core->epoch_;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "penstock/ops/joined_maps.h"
 #include "penstock/ops/on_error/on_error.h"
+#include "penstock/ops/shard/shard.h"
 #include "penstock/ops/unused_work.h"
 #include "penstock/runtime/pipe.h"
 
@@ -119,6 +120,12 @@ StatusOr<SavedIndex> read_index(const Snapshot& snapshot) {
   return saved;
 }
 
+Status keeps_no_order() {
+  return absl::FailedPreconditionError(
+      "state: a stage behind the shard that keeps no order does not move to "
+      "another number of shards");
+}
+
 class Planner {
  public:
   Planner(Run& run, std::string prefix, const Epoch& epoch, PathRef path)
@@ -145,6 +152,7 @@ class Planner {
                        std::int64_t& next) const;
   Status move_to_shards(const std::vector<PlannedPart>& parts,
                         const IndexChain& chain, Mark& mark) const;
+  Status move_shard(const std::vector<PlannedPart>& parts, Mark& mark) const;
   SegmentPipe* open_segment();
   void join_maps();
   Status close_segment();
@@ -294,11 +302,7 @@ Status Planner::move_to_shards(const std::vector<PlannedPart>& parts,
   if (saved.shards == chain.num_shards && saved.period == chain.period) {
     return absl::OkStatus();
   }
-  if (!ordered) {
-    return absl::FailedPreconditionError(
-        "state: a stage behind the shard that keeps no order does not move to "
-        "another number of shards");
-  }
+  if (!ordered) return keeps_no_order();
   if (levels.size() == 1) return absl::OkStatus();
   std::int64_t dropped = 0;
   if (levels.size() != 3 || group == 0 ||
@@ -313,6 +317,32 @@ Status Planner::move_to_shards(const std::vector<PlannedPart>& parts,
   auto stacked = make_ref<Snapshot>();
   stacked->inputs.push_back(Mark{std::move(cut), 0});
   mark = Mark{std::move(stacked), 0};
+  return absl::OkStatus();
+}
+
+// The same of a shard over what is not read by index: elements behind it are
+// those of the shard, one to one, or the state was refused before.
+Status Planner::move_shard(const std::vector<PlannedPart>& parts,
+                           Mark& mark) const {
+  Mark inner = mark;
+  bool ordered = true;
+  for (const PlannedPart& at : parts) {
+    if (at.part.limit) continue;
+    const IndexedOp* op = at.node->op->indexed();
+    if (at.part.sequencer && at.node->indexed && op->num_shards() > 0) {
+      PS_ASSIGN_OR_RETURN(
+          Mark moved, ops::move_shard_state(
+                          inner, *op, at.node->inputs.front()->cardinality));
+      if (moved.snapshot.get() == inner.snapshot.get()) return absl::OkStatus();
+      if (!ordered) return keeps_no_order();
+      mark = std::move(moved);
+      return absl::OkStatus();
+    }
+    if (!one_to_one(at.part)) return absl::OkStatus();
+    if (in_order(at.part)) continue;
+    ordered = false;
+    inner = inner_mark(inner);
+  }
   return absl::OkStatus();
 }
 
@@ -497,6 +527,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     }
   }
 
+  PS_RETURN_IF_ERROR(move_shard(parts, mark));
   if (chain) PS_RETURN_IF_ERROR(move_to_shards(parts, *chain, mark));
 
   // Places to restore and limits, from the consumer down.

@@ -71,6 +71,14 @@ StatusOr<std::shared_ptr<const Operator>> make_prefetch(std::int64_t n) {
 }
 
 StatusOr<std::shared_ptr<const Operator>> make_with_options(Options options) {
+  if (options.cpu_budget && *options.cpu_budget < 1) {
+    return invalid_argument("with_options: cpu_budget must be >= 1, got ",
+                            *options.cpu_budget);
+  }
+  if (options.memory_budget && *options.memory_budget < 1) {
+    return invalid_argument("with_options: memory_budget must be >= 1, got ",
+                            *options.memory_budget);
+  }
   PS_RETURN_IF_ERROR(check_policy("with_options", options.on_error));
   return std::make_shared<WithOptions>(std::move(options));
 }

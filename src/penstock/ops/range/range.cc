@@ -77,7 +77,9 @@ StatusOr<std::shared_ptr<const Operator>> make_range(std::int64_t start,
     size = step > 0 ? (span + s - 1) / s : (span + s + 1) / s;
   }
   if (size > std::numeric_limits<std::int64_t>::max()) {
-    return invalid_argument("range: more than 2^63 elements");
+    return invalid_argument(
+        "range: stop must be less than 2^63 steps from start, got range(",
+        start, ", ", stop, ", ", step, ")");
   }
   return std::make_shared<Range>(start, stop, step,
                                  static_cast<std::int64_t>(size));

@@ -4,12 +4,16 @@
 // lists rows of blocks. num_shards and index are not part of the fingerprint:
 // the state of an indexed chain moves to another number of shards: to the same
 // place in the unsharded stream, in the same repetition. Where it cannot, the
-// state as a whole is refused under other shards (Node::fixed_shards), and the
-// sequencer's own (how many elements came in) carries both numbers and checks
-// them.
+// state as a whole is refused under other shards (Node::fixed_shards).
+//
+// The sequencer's state is the last round of one element per shard that began,
+// because all shards have the same ones: over an input with random access (a
+// batch, a zip) it moves, too, by move_shard_state().
 #include "penstock/ops/shard/shard.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "penstock/ops/slicing.h"
 
@@ -33,42 +37,68 @@ class Shard final : public CountingOp {
   }
   void add_to(Fingerprint&) const override {}
 
+  StatusOr<std::unique_ptr<SequencerState>> make_state(
+      const SequencerContext&) const override {
+    return std::make_unique<Rounds>();
+  }
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
-    std::int64_t& seen = s.as<Count>().elements;
+    auto& state = s.as<Rounds>();
     if (in.available(0) == 0) {
       if (in.ended(0)) return Step::end();
       return Step::need(0, saturated(out.room(), num_shards_));
     }
+    const Mark mark = in.mark(0);
+    if (!state.mark) state.mark = mark;
     const Rows rows = in.take(0, saturated(out.room(), num_shards_));
     std::vector<std::int64_t> kept;
-    const std::int64_t phase = seen % num_shards_;
-    for (std::int64_t i = (index_ - phase + num_shards_) % num_shards_;
-         i < rows.size(); i += num_shards_) {
-      kept.push_back(rows.at(i));
+    // Without sums that may be beyond 64 bits: num_shards may be any number.
+    const std::int64_t phase = state.seen % num_shards_;
+    std::int64_t i =
+        index_ >= phase ? index_ - phase : num_shards_ - (phase - index_);
+    std::int64_t last = -1;
+    while (i < rows.size()) {
+      last = i;
+      if (state.drop > 0) {
+        --state.drop;
+      } else {
+        kept.push_back(rows.at(i));
+      }
+      if (num_shards_ >= rows.size() - i) break;
+      i += num_shards_;
     }
-    seen += rows.size();
+    const std::int64_t begin = state.seen;
+    state.seen += rows.size();
+    if (state.seen - state.round >= num_shards_) {
+      state.round += (state.seen - state.round) / num_shards_ * num_shards_;
+      state.mark = mark.after(state.round - begin);
+      state.passed = last >= 0 && begin + last >= state.round ? 1 : 0;
+    } else if (last >= 0) {
+      state.passed = 1;
+    }
     if (!kept.empty()) {
       out.emit(Rows::listed(rows.block_ref(), std::move(kept)));
     }
     return Step::more();
   }
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
-    CountingOp::save(s, writer);
-    writer.own.i64(num_shards_);
-    writer.own.i64(index_);
+    const auto& state = s.as<Rounds>();
+    encode_place(writer.own, {state.round, num_shards_, index_,
+                              std::max(state.passed, state.drop)});
+    if (state.mark) writer.set_input(0, *state.mark);
   }
   Status restore(SequencerState& s, Decoder& own) const override {
-    PS_RETURN_IF_ERROR(CountingOp::restore(s, own));
-    const std::int64_t num_shards = own.i64();
-    const std::int64_t index = own.i64();
-    if (s.as<Count>().elements < 0) own.fail();
-    if (!own.ok() || (num_shards == num_shards_ && index == index_)) {
+    auto& state = s.as<Rounds>();
+    const ShardPlace place = decode_place(own);
+    state.seen = state.round = place.round;
+    state.drop = place.passed;
+    if (!own.ok() ||
+        (place.num_shards == num_shards_ && place.index == index_)) {
       return absl::OkStatus();
     }
     return absl::FailedPreconditionError(absl::StrCat(
-        "shard: the state was saved by shard(", num_shards, ", ", index,
-        "), this is ", describe(),
+        "shard: the state was saved by shard(", place.num_shards, ", ",
+        place.index, "), this is ", describe(),
         "; only a chain with random access moves to other shards"));
   }
 
@@ -91,6 +121,14 @@ class Shard final : public CountingOp {
   }
 
  private:
+  struct Rounds : SequencerState {
+    std::int64_t seen = 0;     // input elements
+    std::int64_t round = 0;    // where the round began that `seen` lies in
+    std::int64_t passed = 0;   // elements let out since
+    std::int64_t drop = 0;     // after a restore: those of the round again
+    std::optional<Mark> mark;  // of `round`
+  };
+
   /// a * b, or the largest number.
   static std::int64_t saturated(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
@@ -110,6 +148,55 @@ class Shard final : public CountingOp {
 };
 
 }  // namespace
+
+void encode_place(Encoder& own, const ShardPlace& place) {
+  own.i64(place.round);
+  own.i64(place.num_shards);
+  own.i64(place.index);
+  own.i64(place.passed);
+}
+
+ShardPlace decode_place(Decoder& own) {
+  ShardPlace place;
+  place.round = own.i64();
+  place.num_shards = own.i64();
+  place.index = own.i64();
+  place.passed = own.i64();
+  if (place.round < 0 || place.num_shards < 1 || place.index < 0 ||
+      place.passed < 0 || place.passed > 1) {
+    own.fail();
+  }
+  return place;
+}
+
+StatusOr<Mark> move_shard_state(const Mark& mark, const IndexedOp& to,
+                                Cardinality input) {
+  if (!mark.snapshot) return mark;
+  Decoder decoder(mark.snapshot->own);
+  const ShardPlace from = decode_place(decoder);
+  PS_RETURN_IF_ERROR(decoder.status("state of shard"));
+  if (from.num_shards == to.num_shards() && from.index == to.shard_index()) {
+    return mark;
+  }
+  // As many rounds as elements were taken: that far all shards have read.
+  std::int64_t taken = 0;
+  std::int64_t ahead = 0;
+  std::int64_t place = 0;
+  if (mark.snapshot->inputs.empty() ||
+      __builtin_add_overflow(from.passed, mark.skip, &taken) ||
+      __builtin_mul_overflow(taken, from.num_shards, &ahead) ||
+      __builtin_add_overflow(from.round, ahead, &place)) {
+    return absl::DataLossError("state: bad position of a shard");
+  }
+  if (input.finite()) place = std::min(place, input.value());
+  ahead = std::max<std::int64_t>(0, place - from.round);
+  auto moved = make_ref<Snapshot>();
+  Encoder own;
+  encode_place(own, {from.round + ahead, to.num_shards(), to.shard_index(), 0});
+  moved->own = std::move(own).take();
+  moved->inputs.push_back(mark.snapshot->inputs.front().after(ahead));
+  return Mark{std::move(moved), 0};
+}
 
 StatusOr<std::shared_ptr<const Operator>> make_shard(std::int64_t num_shards,
                                                      std::int64_t index) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 
 #include "tests/support/show.h"
 
@@ -22,6 +23,13 @@ TEST(Shard, TakesEveryNthElement) {
   EXPECT_THAT(show(testing::stream(10).shard(3, 1)),
               ElementsAre("1", "4", "7"));
   EXPECT_THAT(show(testing::stream(3).shard(1, 0)), ElementsAre("0", "1", "2"));
+}
+
+TEST(Shard, AsManyShardsAsThereAreNumbers) {
+  constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(show(testing::stream(5).shard(kMany, 3)), ElementsAre("3"));
+  EXPECT_THAT(show(testing::stream(5).shard(kMany, kMany - 1)), IsEmpty());
+  EXPECT_THAT(show(Dataset::range(5).shard(kMany, 3)), ElementsAre("3"));
 }
 
 TEST(Shard, OfAShardAndOfAnEmptyDataset) {
@@ -182,6 +190,38 @@ TEST(Shard, StatesOfIndexedChainsMoveBetweenShardCounts) {
        [](auto n, auto i) {
          return Dataset::range(240).batch(4).shuffle(kGlobal, 7).shard(n, i);
        }},
+      {"map, batch, shard",
+       [=](auto n, auto i) {
+         return Dataset::range(240).map(tenfold).batch(4).shard(n, i);
+       }},
+      {"global shuffle, batch, shard, map of batches",
+       [](auto n, auto i) {
+         return Dataset::range(240)
+             .shuffle(kGlobal, 7)
+             .batch(4)
+             .shard(n, i)
+             .map([](const Element& e) { return e; })
+             .prefetch(2);
+       }},
+      {"batches of batches, shard",
+       [](auto n, auto i) {
+         return Dataset::range(479).batch(4).batch(2).shard(n, i);
+       }},
+      {"zip, shard",
+       [](auto n, auto i) {
+         return Dataset::zip({Dataset::range(60), Dataset::range(100, 170)})
+             .shard(n, i);
+       }},
+      {"concatenate, shard",
+       [](auto n, auto i) {
+         return Dataset::range(31)
+             .concatenate(Dataset::range(100, 129))
+             .shard(n, i);
+       }},
+      {"skip, take, enumerate, shard",
+       [](auto n, auto i) {
+         return Dataset::range(90).skip(5).take(60).enumerate().shard(n, i);
+       }},
   };
   for (const auto& [name, build] : chains) {
     SCOPED_TRACE(name);
@@ -195,6 +235,30 @@ TEST(Shard, StatesOfIndexedChainsMoveBetweenShardCounts) {
       expect_moves(build, 4, 3, 20);
     }
   }
+}
+
+TEST(Shard, AStateBehindABatchMovesTwice) {
+  const auto sharded = [](std::int64_t n, std::int64_t i) {
+    return Dataset::range(300).batch(3).shard(n, i);
+  };
+  std::vector<std::string> left = show(sharded(1, 0));
+  std::string state;
+  for (const auto& [shards, each] : {std::pair{4, 6}, {5, 3}, {3, 7}}) {
+    std::string next;
+    for (std::int64_t i = 0; i < shards; ++i) {
+      Iterator it = sharded(shards, i).iterator(state);
+      for (const std::string& e : show(it, each)) {
+        const auto found = std::find(left.begin(), left.end(), e);
+        ASSERT_NE(found, left.end()) << e;
+        left.erase(found);
+      }
+      next = it.state_dict();
+    }
+    state = next;
+  }
+  EXPECT_EQ(left.size(), 100U - 4 * 6 - 5 * 3 - 3 * 7);
+  Iterator rest = sharded(1, 0).iterator(state);
+  EXPECT_EQ(show(rest), left);
 }
 
 // Batches differ by where the move happened, their elements do not.
