@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock._functions import Lowered
 from penstock._recipe import Recipe
+from penstock._sources import dataset_class
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -27,8 +28,7 @@ class Deriving:
         options: Any = None,
         **kwargs: Any,
     ) -> Dataset:
-        from penstock._dataset import Dataset
-
-        assert isinstance(self, Dataset)
-        recipe = Recipe(method, self, args, kwargs)
-        return Dataset._make(native, recipe, (self, *parents), functions, options)
+        made_of = cast("Dataset", self)
+        recipe = Recipe(method, made_of, args, kwargs)
+        inputs = (made_of, *parents)
+        return dataset_class()._make(native, recipe, inputs, functions, options)

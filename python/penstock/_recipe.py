@@ -8,7 +8,7 @@ with functions by cloudpickle.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock._errors import InvalidArgumentError
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from penstock._dataset import Dataset
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(NamedTuple):
     """`method(*args, **kwargs)` of `parent`, or of the class."""
 
     method: str

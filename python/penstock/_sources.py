@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
     from penstock._dataset import Dataset
 
 _native = _penstock.Dataset
+_STOP = ("stop",)
+_START_STOP_STEP = ("start", "stop", "step")
+
+
+@functools.cache
+def dataset_class() -> type[Dataset]:
+    """Looked up once: an import statement takes a microsecond each time."""
+    from penstock._dataset import Dataset
+
+    return Dataset
 
 
 def _source(
@@ -30,9 +41,7 @@ def _source(
     parents: tuple[Dataset, ...] = (),
     **kwargs: Any,
 ) -> Dataset:
-    from penstock._dataset import Dataset
-
-    return Dataset._make(native, Recipe(method, None, args, kwargs), parents)
+    return dataset_class()._make(native, Recipe(method, None, args, kwargs), parents)
 
 
 def check_datasets(op: str, datasets: Any) -> tuple[Dataset, ...]:
@@ -96,11 +105,12 @@ class Sources:
         """
         if not 1 <= len(args) <= 3:
             raise ArgumentTypeError(f"range: takes 1 to 3 numbers, got {len(args)}")
-        names = ("stop",) if len(args) == 1 else ("start", "stop", "step")
+        names = _STOP if len(args) == 1 else _START_STOP_STEP
         numbers = [check.integer("range", n, v) for n, v in zip(names, args)]
         if len(numbers) == 1:
-            numbers.insert(0, 0)
-        start, stop, step = numbers if len(numbers) == 3 else (*numbers, 1)
+            start, stop, step = 0, numbers[0], 1
+        else:
+            start, stop, step = numbers if len(numbers) == 3 else (*numbers, 1)
         native = _native.range(start, stop, step, check.stage_name("range", name))
         return _source(native, "range", *args, name=name)
 

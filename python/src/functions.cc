@@ -155,26 +155,50 @@ class PythonDatasetFunction final : public DatasetFunction {
   std::string identity() const override { return identity_; }
 
   StatusOr<NodeRef> call(const Element& element) const override {
-    Gil gil;
-    if (!gil.ok()) return cancelled();
-    Counting counting(gil, counters_.get());
-    const GilWatched watched(&counters_->looks);
-    counting.calls = 1;
-    const Keyed keyed;
-    const Owned value(call_on_element(fn_.get(), nullptr, element));
-    if (value.get() == nullptr) throw PythonError::take(fn_.get());
-    NodeRef node = node_of(value.get());
-    if (!node) {
-      return invalid_argument(
-          "the function must return a Dataset, it returned "
-          "a value of type ",
-          Py_TYPE(value.get())->tp_name);
-    }
-    counters_->nested.add(value.get());
-    return node;
+    return Block(*this).call(element);
+  }
+  std::unique_ptr<Calls> calls() const override {
+    ask_for_block_ns(kBlockNs);
+    return std::make_unique<Block>(*this);
   }
 
  private:
+  /// Keeps the GIL over calls in a row.
+  class Block final : public Calls {
+   public:
+    explicit Block(const PythonDatasetFunction& of)
+        : of_(of),
+          counting_(gil_, of.counters_.get()),
+          watched_(gil_.ok() ? &of.counters_->looks : nullptr) {
+      if (gil_.ok()) drain_released();
+    }
+
+    StatusOr<NodeRef> call(const Element& element) override {
+      if (!gil_.ok() || (counting_.calls > 0 && !gil_.breathe())) {
+        return cancelled();
+      }
+      ++counting_.calls;
+      const Keyed keyed;
+      const Owned value(call_on_element(of_.fn_.get(), nullptr, element));
+      if (value.get() == nullptr) throw PythonError::take(of_.fn_.get());
+      NodeRef node = node_of(value.get());
+      if (!node) {
+        return invalid_argument(
+            "the function must return a Dataset, it returned "
+            "a value of type ",
+            Py_TYPE(value.get())->tp_name);
+      }
+      of_.counters_->nested.add(value.get());
+      return node;
+    }
+
+   private:
+    const PythonDatasetFunction& of_;
+    Gil gil_;
+    Counting counting_;
+    const GilWatched watched_;
+  };
+
   PyRef fn_;
   Spec declared_;
   std::string identity_;

@@ -240,12 +240,37 @@ class LateTemplate final : public DatasetFunction {
   std::string identity() const override { return identity_; }
 
   StatusOr<NodeRef> call(const Element& element) const override {
-    DatasetFunctionRef chosen;
-    if (!find(element, chosen)) chosen = make(element);
-    return (chosen ? chosen : fallback_)->call(element);
+    return InTurn(*this).call(element);
+  }
+  std::unique_ptr<Calls> calls() const override {
+    return std::make_unique<InTurn>(*this);
   }
 
  private:
+  /// Calls the function itself only where there is no template.
+  class InTurn final : public Calls {
+   public:
+    explicit InTurn(const LateTemplate& of) : of_(of) {}
+
+    StatusOr<NodeRef> call(const Element& element) override {
+      DatasetFunctionRef chosen;
+      if (!of_.find(element, chosen)) {
+        plain_.reset();  // it may hold the GIL, which `make` asks for
+        chosen = of_.make(element);
+      }
+      if (chosen) {
+        plain_.reset();
+        return chosen->call(element);
+      }
+      if (!plain_) plain_ = of_.fallback_->calls();
+      return plain_->call(element);
+    }
+
+   private:
+    const LateTemplate& of_;
+    std::unique_ptr<Calls> plain_;
+  };
+
   static constexpr std::size_t kMaxTemplates = 64;
   struct Made {
     Spec spec;

@@ -249,3 +249,40 @@ def test_csv_jsonl_and_tar_of_the_elements_file(tmp_path):
 def test_csv_without_columns_is_no_template():
     ds = ps.Dataset.from_tensor_slices(["a"]).flat_map(lambda f: ps.Dataset.csv(f))
     assert "csv without columns" in ds.explain()
+
+
+def test_calls_in_a_row_keep_each_elements_error_and_random_values():
+    def one(x):
+        if x % 7 == 3:
+            raise KeyError(int(x))
+        if x % 7 == 5:
+            return int(x)
+        draw = ps.random.generator().integers(1 << 30)
+        return ps.Dataset.from_tensors((x, draw))
+
+    numbers = ps.Dataset.range(500).with_options(ps.Options(seed=3))
+    assert "thread" in numbers.flat_map(one).explain()
+    kept = numbers.flat_map(one).ignore_errors().to_list()
+    assert [int(x) for x, _ in kept] == [x for x in range(500) if x % 7 not in (3, 5)]
+    assert len({int(draw) for _, draw in kept}) == len(kept)
+    alone = numbers.flat_map(one).ignore_errors().prefetch(0)
+    assert alone.to_list() == kept
+    with pytest.raises(KeyError) as raised:
+        numbers.skip(3).flat_map(one).to_list()
+    assert "element 3" in "".join(raised.value.__notes__)
+    with pytest.raises(
+        ps.InvalidArgumentError, match="element 5.*must return a Dataset"
+    ):
+        numbers.skip(5).flat_map(one).to_list()
+
+
+def test_elements_with_and_without_a_template_take_turns():
+    def nested(x):
+        return ps.Dataset.from_tensors(x[0])
+
+    mixed = [[1, 2], 5, [3], b"text", [4, 4]] * 20
+    ds = ps.Dataset.from_generator(lambda: iter(mixed)).flat_map(nested)
+    got = list(ds.ignore_errors())
+    assert [int(x) for x in got if not isinstance(x, bytes)] == [
+        v for x in mixed for v in ([x[0]] if isinstance(x, (list, bytes)) else [])
+    ]

@@ -192,6 +192,29 @@ TEST(Parallelism, TheRestOfABlockThatTakesTooLongIsGivenBack) {
   }
 }
 
+TEST(Parallelism, TheRestOfABlockOfNestedDatasetsIsGivenBack) {
+  Calls calls;
+  const std::int64_t n = 20'040;
+  std::atomic<bool> met{false};
+  const auto open = [&](std::int64_t x) {
+    if (x < n - 40) return Dataset::range(x, x + 1);
+    calls.begin();
+    const auto until = steady_clock::now() + milliseconds(100);
+    while (!met && steady_clock::now() < until) {
+      if (calls.running > 1) met = true;
+      std::this_thread::yield();
+    }
+    calls.end();
+    return Dataset::range(x, x + 1);
+  };
+  for (const Dataset& nested :
+       {Dataset::range(n).flat_map(open), Dataset::range(n).interleave(open)}) {
+    met = false;
+    EXPECT_EQ(values(nested.with_options({.cpu_budget = 2})), count_to(n));
+    EXPECT_TRUE(met);
+  }
+}
+
 TEST(Parallelism, OutOfOrderGivesEachElementOnceAndMayOvertake) {
   Calls calls;
   const Dataset dataset = Dataset::range(40).map(

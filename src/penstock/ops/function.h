@@ -33,8 +33,18 @@ using FunctionRef = std::shared_ptr<const Function>;
 /// A function from an element to a nested dataset.
 class DatasetFunction {
  public:
+  /// Several calls in a row on one thread. It may keep what calls need, an
+  /// interpreter's lock for one, so nothing else is done while it lives.
+  class Calls {
+   public:
+    virtual ~Calls() = default;
+    virtual StatusOr<NodeRef> call(const Element& element) = 0;
+  };
+
   virtual ~DatasetFunction() = default;
   virtual StatusOr<NodeRef> call(const Element& element) const = 0;
+  /// Null: `call` is as good. Ends before the function does.
+  virtual std::unique_ptr<Calls> calls() const { return nullptr; }
   /// Spec of the nested datasets' elements, as far as known.
   virtual StatusOr<Spec> output_spec(const Spec& input) const = 0;
   virtual std::string identity() const = 0;

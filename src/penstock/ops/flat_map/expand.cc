@@ -31,6 +31,7 @@ class Expand final : public Transform {
     TransformTraits traits;
     traits.one_to_one = true;
     traits.user_code = true;
+    traits.may_stop = true;
     traits.max_parallel = max_parallel_;
     // The merge tells elements apart by their number.
     traits.deterministic = true;
@@ -38,7 +39,12 @@ class Expand final : public Transform {
   }
 
   Status apply(Block& block, CallContext& context) const override {
-    const std::int64_t n = block.size();
+    std::vector<Called> called = call_rows(block, context);
+    const auto n = static_cast<std::int64_t>(called.size());
+    if (n < block.size()) {
+      context.left = block.slice(n, block.size());
+      block = block.slice(0, n);
+    }
     const std::string prefix = absl::StrCat(context.stage->to_string(), ".");
     auto expansion = make_ref<Expansion>();
     PS_ASSIGN_OR_RETURN(Tensor spans,
@@ -51,10 +57,9 @@ class Expand final : public Transform {
       const Origin origin = block.origins().at(row);
       const std::size_t first = pieces.size();
       const std::size_t opened = expansion->open.size();
-      ErrorRef error = block.error_ref(row);
+      auto& [node, error] = called[static_cast<std::size_t>(row)];
       if (!error) {
-        const ElementKey key(context.random_key(block.origins(), row));
-        error = expand(block.element(row), origin, prefix, context, *expansion,
+        error = expand(std::move(node), block, row, prefix, context, *expansion,
                        pieces);
       }
       if (error) {
@@ -89,32 +94,62 @@ class Expand final : public Transform {
   }
 
  private:
-  /// Adds the elements of the dataset that `element` becomes to `pieces`, or
-  /// the dataset to those to be opened. Gives the error, if there is one.
-  ErrorRef expand(const Element& element, const Origin& origin,
-                  const std::string& prefix, CallContext& context,
-                  Expansion& expansion, std::vector<Block>& pieces) const {
-    if (context.cancelled()) {
-      return context.error(absl::CancelledError("cancelled"), origin);
+  /// What the function made of an element.
+  struct Called {
+    NodeRef node;
+    ErrorRef error;
+  };
+
+  /// Of the first rows only, when they take too long.
+  std::vector<Called> call_rows(const Block& block,
+                                CallContext& context) const {
+    std::vector<Called> called;
+    called.reserve(static_cast<std::size_t>(block.size()));
+    const std::unique_ptr<DatasetFunction::Calls> calls = fn_->calls();
+    Element element;
+    for (std::int64_t row = 0; row < block.size(); ++row) {
+      if (row > 0 && context.overdue()) break;
+      Called& made = called.emplace_back();
+      made.error = block.error_ref(row);
+      if (made.error) continue;
+      const Origin origin = block.origins().at(row);
+      if (context.cancelled()) {
+        made.error = context.error(absl::CancelledError("cancelled"), origin);
+        continue;
+      }
+      const ElementKey key(context.random_key(block.origins(), row));
+      block.read_element(row, element);
+      try {
+        StatusOr<NodeRef> node =
+            calls ? calls->call(element) : fn_->call(element);
+        if (node.ok() && *node == nullptr) {
+          node = absl::InvalidArgumentError("the function returned no dataset");
+        }
+        if (node.ok()) {
+          made.node = *std::move(node);
+        } else {
+          made.error = context.error(node.status(), origin);
+        }
+      } catch (...) {
+        made.error = context.error(status_of_current_exception(), origin,
+                                   std::current_exception());
+      }
     }
-    StatusOr<NodeRef> called = NodeRef();
-    try {
-      called = fn_->call(element);
-    } catch (...) {
-      return context.error(status_of_current_exception(), origin,
-                           std::current_exception());
-    }
-    if (called.ok() && *called == nullptr) {
-      called = absl::InvalidArgumentError("the function returned no dataset");
-    }
-    if (!called.ok()) return context.error(called.status(), origin);
-    const NodeRef& node = *called;
+    return called;
+  }
+
+  /// Adds the elements of the dataset that `row` became to `pieces`, or the
+  /// dataset to those to be opened. Gives the error, if there is one.
+  static ErrorRef expand(NodeRef node, const Block& block, std::int64_t row,
+                         const std::string& prefix, CallContext& context,
+                         Expansion& expansion, std::vector<Block>& pieces) {
     if (node->cardinality == Cardinality(0)) return nullptr;
+    const Origin origin = block.origins().at(row);
     PathRef path = OriginPath::extend(origin.path, OriginPath::Kind::kInner,
                                       origin.ordinal);
     if (!expands(*node)) {
-      expansion.open.push_back(
-          {node, std::move(path), charge_argument(element, context)});
+      expansion.open.push_back({std::move(node), std::move(path),
+                                charge_argument(block.element(row), context)});
       return nullptr;
     }
     IndexRun run;
