@@ -244,7 +244,13 @@ class Dataset(Sources, FileSources, Transforms):
                     )
         return state
 
-    def save(self, path: Any, num_shards: int = 1, shard_func: Any = None) -> None:
+    def save(
+        self,
+        path: Any,
+        num_shards: int = 1,
+        shard_func: Any = None,
+        name: str | None = None,
+    ) -> None:
         """Iterates, and writes all elements to the directory `path`.
 
         >>> import penstock as ps, tempfile
@@ -253,6 +259,7 @@ class Dataset(Sources, FileSources, Transforms):
         ...     [int(x) for x in ps.Dataset.load(where + "/numbers")]
         [0, 1, 2]
         """
+        check.stage_name("save", name)  # there is no stage: it runs at once
         if shard_func is not None:
             check_callable("save", "shard_func", shard_func)
         self._native.save(
@@ -261,7 +268,7 @@ class Dataset(Sources, FileSources, Transforms):
             shard_func,
         )
 
-    def apply(self, fn: Callable[[Dataset], Any]) -> Any:
+    def apply(self, fn: Callable[[Dataset], Any], name: str | None = None) -> Any:
         """``fn(self)``: own transformations read like the built-in ones.
 
         >>> import penstock as ps
@@ -271,10 +278,11 @@ class Dataset(Sources, FileSources, Transforms):
         [0, 2, 4]
         """
         check_callable("apply", "fn", fn)
+        check.stage_name("apply", name)  # `fn` names the stages that it makes
         return fn(self)
 
     def prefetch_to_device(
-        self, put: Callable[[Any], Any], n: int = 2
+        self, put: Callable[[Any], Any], n: int = 2, name: str | None = None
     ) -> DeviceDataset:
         """``put(batch)`` for every batch, `n` ahead of the step.
 
@@ -287,7 +295,9 @@ class Dataset(Sources, FileSources, Transforms):
         >>> list(ds)
         [[0, 1], [2, 3]]
         """
-        return DeviceDataset(self, put, check.integer("prefetch_to_device", "n", n))
+        op = "prefetch_to_device"
+        ahead = check.integer(op, "n", n)
+        return DeviceDataset(self, put, ahead, check.stage_name(op, name))
 
     # --- how it is built ------------------------------------------------------
 

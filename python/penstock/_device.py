@@ -42,13 +42,16 @@ class DeviceDataset:
     Its elements are what ``put`` returns, in order; it iterates like a dataset.
     """
 
-    def __init__(self, dataset: Dataset, put: Callable[[Any], Any], n: int) -> None:
+    def __init__(
+        self, dataset: Dataset, put: Callable[[Any], Any], n: int, name: str = ""
+    ) -> None:
         check_callable("prefetch_to_device", "put", put)
         if n < 1:
             raise InvalidArgumentError(f"prefetch_to_device: n must be >= 1, got {n}")
         self._dataset = dataset
         self._put = put
         self._n = n
+        self._name = name
 
     def __iter__(self) -> DeviceIterator:
         return DeviceIterator(self, None)
@@ -63,7 +66,11 @@ class DeviceDataset:
         return self._dataset.cardinality()
 
     def __repr__(self) -> str:
-        return f"<prefetch_to_device(n={self._n}) of {self._dataset!r}>"
+        return f"<{_label(self._name)}(n={self._n}) of {self._dataset!r}>"
+
+
+def _label(name: str) -> str:
+    return f"prefetch_to_device:{name}" if name else "prefetch_to_device"
 
 
 # (value, error, state behind it); None at the end.
@@ -78,6 +85,7 @@ class _Lane:
         put = device._put
         self.put = put if isinstance(put, TimedPut) else TimedPut(put)
         self.n = device._n
+        self.name = device._name
         self.taken = 0
         self.waited = 0.0  # seconds, by who takes
         self.inner = inner
@@ -114,7 +122,7 @@ class _Lane:
             return self.put(batch), None, self.state()
         except BaseException as error:
             if hasattr(error, "add_note"):
-                error.add_note("penstock: in prefetch_to_device")
+                error.add_note(f"penstock: in {_label(self.name)}")
             return None, error, self.state()
 
     def state(self) -> Any:

@@ -98,7 +98,7 @@ def examine(it: Iterator | DeviceIterator, seconds: float = 2.0) -> Report:
         return observation.report()
     lane = it._lane
     observation = Observation(plan_of(lane.inner._dataset), None)
-    observation.add_device(lane.n, lane.put)
+    observation.add_device(lane.n, lane.put, lane.name)
     taken, waited = lane.taken, lane.waited
     observation.watch(lane.inner, float(seconds))
     # To the engine the copying thread is the consumer.
@@ -118,7 +118,7 @@ def observe(
     probe.calibrate()
     observation = Observation(plan_of(inner), consumer)
     if isinstance(ds, DeviceDataset):
-        observation.add_device(ds._n, TimedPut(ds._put))
+        observation.add_device(ds._n, TimedPut(ds._put), ds._name)
     observation.run(ds, seconds)
     return observation
 
@@ -171,14 +171,15 @@ class Observation:
                 if share >= 0:
                     self.unused[stage.label] = share
 
-    def add_device(self, n: int, put: TimedPut) -> None:
+    def add_device(self, n: int, put: TimedPut, name: str) -> None:
         last = len(self.plan.stages) - 1
         before = self.plan.stages[last].facts
         facts = {
-            "label": f"prefetch_to_device#{before['index'] + 1}",
+            "label": f"prefetch_to_device#{before['index'] + 1}"
+            + (f":{name}" if name else ""),
             "op": "prefetch_to_device",
             "index": before["index"] + 1,
-            "name": "",
+            "name": name,
             "inputs": [last],
             "cardinality": before["cardinality"],
             "user_code": True,
@@ -195,7 +196,7 @@ class Observation:
         """A new iteration 0: what is iterated, and the engine's iterator."""
         if isinstance(ds, DeviceDataset):
             assert self.put is not None
-            device = DeviceDataset(fresh(ds._dataset), self.put, ds._n)
+            device = DeviceDataset(fresh(ds._dataset), self.put, ds._n, ds._name)
             it = iter(device)
             return it, it._lane.inner
         inner = Iterator(fresh(ds))

@@ -43,6 +43,9 @@ class Skip:
     limit: int | None = None
     rate: float | None = None
 
+    def __post_init__(self) -> None:
+        error_policy("on_error", self)
+
 
 @dataclass(frozen=True)
 class Replace:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _penstock
+from penstock._dtypes import float32
 from penstock._errors import InvalidArgumentError
 
 
@@ -64,11 +65,11 @@ def _float_dtype(op: str, dtype: Any) -> np.dtype[Any]:
 
 def uniform(
     shape: Any = (),
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = "float32",
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
+    dtype: Any = float32,
 ) -> Any:
-    """Values in [minval, maxval); integers need a maxval.
+    """Values in [minval, maxval); integers need a maxval that is one.
 
     >>> import penstock as ps
     >>> ds = ps.Dataset.range(3).map(lambda x: ps.random.uniform((2,)))
@@ -80,8 +81,11 @@ def uniform(
     from penstock import _ops
 
     if kind.kind in "iu":
-        if maxval is None:
-            raise InvalidArgumentError("uniform: maxval must be given for integers")
+        if maxval is None or isinstance(maxval, float):
+            raise InvalidArgumentError(
+                "uniform: maxval must be given as an integer for integers, "
+                f"got {maxval}"
+            )
         low = _ops.cast(minval, np.int64)
         values = _draw("below", np.int64, dims, _ops.cast(maxval, np.int64) - low)
         return _ops.cast(values + low, kind)
@@ -97,7 +101,7 @@ def uniform(
 
 
 def normal(
-    shape: Any = (), mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32"
+    shape: Any = (), mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32
 ) -> Any:
     """Normally distributed values.
 

@@ -83,6 +83,24 @@ void add_note(PyObject* exception, const void* function,
   PyErr_Clear();
 }
 
+/// The message of an exception that is Penstock's: an operation that the
+/// function called says there what was wrong with which shape or file. A note
+/// comes last, and the last line is what people read first.
+std::string message_of_ours(PyObject* exception) {
+  if (PyObject_IsInstance(exception, python_type("Error")) != 1) {
+    PyErr_Clear();
+    return "";
+  }
+  const Owned text(PyObject_Str(exception));
+  const char* message =
+      text.get() == nullptr ? nullptr : PyUnicode_AsUTF8(text.get());
+  if (message == nullptr) {
+    PyErr_Clear();
+    return "";
+  }
+  return message;
+}
+
 void raise_user_error(const PythonError& error, const ElementError& at) {
   PyObject* exception = error.exception();
   if (!at.stage.empty()) {
@@ -95,6 +113,8 @@ void raise_user_error(const PythonError& error, const ElementError& at) {
       absl::StrAppend(&note, " (and ", at.others, " more error",
                       at.others > 1 ? "s" : "", " in this batch)");
     }
+    const std::string own = message_of_ours(exception);
+    if (!own.empty()) absl::StrAppend(&note, ": ", own);
     add_note(exception, error.function(), note);
   }
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));

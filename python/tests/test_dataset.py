@@ -21,8 +21,7 @@ def ints(ds):
 def test_every_method_takes_a_name_last():
     for name, method in inspect.getmembers(ps.Dataset, callable):
         if name.startswith("_") or name in (
-            "apply", "as_numpy_iterator", "cardinality", "explain", "iterator",
-            "save", "to_list", "prefetch_to_device",
+            "as_numpy_iterator", "cardinality", "explain", "iterator", "to_list",
         ):  # fmt: skip
             continue
         assert list(inspect.signature(method).parameters)[-1] == "name", name
@@ -31,6 +30,17 @@ def test_every_method_takes_a_name_last():
 def test_names_show_in_stages():
     ds = ps.Dataset.range(4, name="numbers").map(lambda x: x, name="same")
     assert "map#1:same" in repr(ds) and "range#0:numbers" in ds.explain()
+
+
+def test_a_name_is_a_str_where_no_stage_is_made_too(tmp_path):
+    ds = ps.Dataset.range(2)
+    ds.save(tmp_path / "saved", name="dump")
+    assert ints(ds.apply(lambda d: d.take(1), name="mine")) == [0]
+    device = ds.prefetch_to_device(int, name="gpu")
+    assert list(device) == [0, 1] and "prefetch_to_device:gpu(n=2)" in repr(device)
+    for call in (ds.apply, ds.prefetch_to_device):
+        with pytest.raises(TypeError, match="name must be a str, got 3"):
+            call(int, name=3)
 
 
 def test_names_of_reductions_and_options():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import sys
 import threading
 import time
@@ -552,3 +553,15 @@ def test_generators_that_wait_are_read_side_by_side():
     assert values == [i for i in range(10) for _ in range(12)]
     # One after the other: 2.4 s.
     assert took < 1.6
+
+
+def test_the_last_line_of_an_operations_error_says_what_was_wrong():
+    def small(x):
+        return ps.image.resize(np.asarray(x), (len(os.sep), 2))
+
+    ds = ps.Dataset.from_tensors(np.zeros(12, np.uint8)).map(small, executor="thread")
+    with pytest.raises(ps.InvalidArgumentError) as caught:
+        list(ds)
+    last = traceback.format_exception(caught.value)[-1]
+    assert last.startswith("penstock: in map#1, element 0, executor thread: ")
+    assert "image.resize" in last and "uint8(12,)" in last

@@ -177,6 +177,51 @@ def test_ctrl_c_ends_a_next_that_works_itself():
     )
 
 
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "map(stuck, executor='thread')",
+        "map(stuck, executor='process')",
+        "map(slow, executor='thread').batch(1000)",
+        "map(lambda x: ps.random.uniform((1 << 20,)).sum()).batch(10**6)",
+    ],
+)
+def test_ctrl_c_ends_random_access(stage):
+    ends_by_ctrl_c(
+        f"""
+        def stuck(x):
+            time.sleep(1000)
+        def slow(x):
+            time.sleep(0.05)
+            return x
+        ds = ps.Dataset.range(10**6).{stage}
+        """,
+        "ds[0]",
+    )
+
+
+def test_random_access_starts_no_call_after_ctrl_c(run_program):
+    done = run_program(
+        """
+        import signal, threading, time, penstock as ps
+        calls = []
+        def slow(x):
+            calls.append(int(x))
+            if x == 2:
+                signal.raise_signal(signal.SIGINT)
+            time.sleep(0.05)
+            return x
+        ds = ps.Dataset.range(50).map(slow, executor="thread").batch(50)
+        try:
+            ds[0]
+        except KeyboardInterrupt:
+            time.sleep(1)
+            print(max(calls) < 49)
+        """
+    )
+    assert done.stdout.strip() == "True", done.stderr
+
+
 @pytest.mark.parametrize("shards", ["", ", 2", ", 2, lambda x: x % 2"])
 def test_ctrl_c_ends_a_save(tmp_path, shards):
     ends_by_ctrl_c(

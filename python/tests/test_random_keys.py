@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,11 @@ def test_the_same_after_a_resume(name):
     head = [np.asarray(next(it)).tolist() for _ in range(min(3, len(whole)))]
     rest = [np.asarray(x).tolist() for x in ds.iterator(state=it.state_dict())]
     assert head + rest == whole
+
+
+def test_defaults_are_those_that_are_documented():
+    parameters = inspect.signature(ps.random.uniform).parameters.values()
+    assert {p.name: p.default for p in parameters} == {
+        "shape": (), "minval": 0.0, "maxval": 1.0, "dtype": ps.float32
+    }  # fmt: skip
+    assert 0.0 <= ps.random.uniform() < 1.0

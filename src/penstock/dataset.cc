@@ -521,7 +521,7 @@ std::string Dataset::explain() const {
   return text;
 }
 
-Element Dataset::at(std::int64_t i) const {
+Element Dataset::at(std::int64_t i, const std::atomic<bool>* cancel) const {
   if (!node_->indexed) {
     throw Error(absl::FailedPreconditionError(absl::StrCat(
         "at: ", node_->stage().to_string(), " does not give random access")));
@@ -538,7 +538,7 @@ Element Dataset::at(std::int64_t i) const {
   run.count = 1;
   std::vector<Block> blocks;
   const Status status = read_indexed(
-      *node_, run, Epoch{state_->seed(node_->options), 0}, nullptr, "", blocks);
+      *node_, run, Epoch{state_->seed(node_->options), 0}, cancel, "", blocks);
   if (!status.ok()) throw Error(status);
   const Block& block = blocks.front();
   if (ErrorRef error = block.error_ref(0)) {

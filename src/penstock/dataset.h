@@ -6,6 +6,7 @@
 // with the same elements however it runs.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -508,8 +509,10 @@ class Dataset {
   /// The graph and the plan it runs as.
   std::string explain() const;
   std::string fingerprint() const { return node_->fingerprint(); }
-  /// Element `i` of an indexed chain, as iteration 0 would give it.
-  Element at(std::int64_t i) const;
+  /// Element `i` of an indexed chain, as iteration 0 would give it. Computed
+  /// by the caller's thread; once `cancel` is true no further call is started,
+  /// and it throws.
+  Element at(std::int64_t i, const std::atomic<bool>* cancel = nullptr) const;
 
   // --- running ------------------------------------------------------------
   /// Continues at `state` if it is given.
