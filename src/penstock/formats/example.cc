@@ -25,6 +25,8 @@ struct Building {
   std::vector<std::int64_t> splits;
 };
 
+constexpr std::size_t kProbedRows = 16;
+
 /// Reads the numbers of a kFixedLen feature of record `row` to where they
 /// belong; false if they are not packed or not as many as there must be.
 bool read_in_place(std::string_view list, std::size_t row, Building& to) {
@@ -88,6 +90,26 @@ Status add_value(const Feature& feature,
   return absl::OkStatus();
 }
 
+/// Room for the values of all records, by what the first kProbedRows have for
+/// their bytes: no more than the bytes of the others can hold.
+void reserve_rest(std::span<const std::string_view> records,
+                  std::vector<Building>& building) {
+  std::size_t first = 1;
+  std::size_t all = 1;
+  for (std::size_t row = 0; row < records.size(); ++row) {
+    if (row < kProbedRows) first += records[row].size();
+    all += records[row].size();
+  }
+  const double scale =
+      1.125 * static_cast<double>(all) / static_cast<double>(first);
+  for (Building& to : building) {
+    if (to.splits.empty()) continue;
+    to.values.reserve(
+        to.list, static_cast<std::size_t>(
+                     static_cast<double>(to.values.size(to.list)) * scale));
+  }
+}
+
 /// Takes back what a failed record left; zeros in place of a fixed value.
 void erase_value(const Feature& feature, std::size_t row, Building& to) {
   if (feature.kind != Kind::kFixedLen) {
@@ -139,6 +161,8 @@ Status ExampleParser::parse(
           to.dense,
           Tensor::allocate(feature.dtype, feature.shape.prepended(n)));
       to.data = to.dense.mutable_data();
+    } else {
+      to.values.reserve(to.list, records.size() * to.count);
     }
   }
   std::vector<std::optional<std::string_view>> found(read_.size());
@@ -149,6 +173,7 @@ Status ExampleParser::parse(
     const bool left_out = skipped < skip.size() &&
                           skip[skipped] == static_cast<std::int64_t>(row);
     if (left_out) ++skipped;
+    if (row == kProbedRows) reserve_rest(records, building);
     std::size_t done = 0;
     if (!left_out) {
       std::fill(found.begin(), found.end(), std::nullopt);

@@ -146,6 +146,11 @@ struct Values {
     if (list == kInt64) ints.resize(n);
     if (list == kBytes) strings.resize(n);
   }
+  void reserve(List list, std::size_t n) {
+    if (list == kFloat) floats.reserve(n);
+    if (list == kInt64) ints.reserve(n);
+    if (list == kBytes) strings.reserve(n);
+  }
 };
 
 /// The varint at `p`, which is moved behind it.
