@@ -17,6 +17,8 @@ using simdjson::ondemand::value;
 
 // A stream is at least this long: lines come in blocks of 256 KiB at most.
 constexpr std::size_t kStreamBytes = 256 * 1024;
+// A thread keeps this much of what it parsed into.
+constexpr std::size_t kHeldBytes = std::size_t{4} << 20;
 
 struct JsonColumn {
   std::vector<std::int64_t> ints;
@@ -56,6 +58,27 @@ struct JsonColumn {
   void add_string(std::string_view s) {
     text.append(s);
     ends.push_back(static_cast<std::int64_t>(text.size()));
+  }
+  /// Empty, with room for `rows` values; what it holds stays for reuse.
+  void start(const JsonField& field, std::size_t rows) {
+    ints.clear();
+    doubles.clear();
+    floats.clear();
+    bools.clear();
+    text.clear();
+    ends.clear();
+    splits.assign(1, 0);
+    if (field.dtype == DType::kInt64) ints.reserve(rows);
+    if (field.dtype == DType::kFloat32) floats.reserve(rows);
+    if (field.dtype == DType::kFloat64) doubles.reserve(rows);
+    if (field.dtype == DType::kBool) bools.reserve(rows);
+    if (field.dtype == DType::kString) ends.reserve(rows);
+    if (field.list) splits.reserve(rows + 1);
+  }
+  std::size_t held_bytes() const {
+    return 8 * (ints.capacity() + doubles.capacity() + ends.capacity() +
+                splits.capacity()) +
+           4 * floats.capacity() + bools.capacity() + text.capacity();
   }
   /// Keeps the first `rows` rows.
   void cut(const JsonField& field, std::size_t rows) {
@@ -146,6 +169,10 @@ Status add_field(object& root, const JsonField& field,
   if (code != simdjson::SUCCESS && !absent) {
     return code == simdjson::INCORRECT_TYPE ? wrong(field) : malformed(code);
   }
+  // A value of another type is left where it is.
+  if (!absent && !field.list && append(v, field.dtype, to)) {
+    return absl::OkStatus();
+  }
   if (!absent) {
     json_type type{};
     if (const auto error = v.type().get(type); error != simdjson::SUCCESS) {
@@ -162,9 +189,7 @@ Status add_field(object& root, const JsonField& field,
     append_default(field, to);
     return absl::OkStatus();
   }
-  if (!field.list) {
-    return append(v, field.dtype, to) ? absl::OkStatus() : wrong(field);
-  }
+  if (!field.list) return wrong(field);
   simdjson::ondemand::array list;
   if (v.get_array().get(list) != simdjson::SUCCESS) return wrong(field);
   for (auto item : list) {
@@ -179,9 +204,9 @@ Status add_field(object& root, const JsonField& field,
 
 /// How many bytes behind each record are other records: the parser reads
 /// beyond the end of what it is given.
-std::vector<std::size_t> bytes_behind(
-    std::span<const std::string_view> records) {
-  std::vector<std::size_t> behind(records.size(), 0);
+void bytes_behind(std::span<const std::string_view> records,
+                  std::vector<std::size_t>& behind) {
+  behind.assign(records.size(), 0);
   for (std::size_t i = records.size(); i-- > 1;) {
     const std::string_view before = records[i - 1];
     const std::string_view after = records[i];
@@ -193,7 +218,6 @@ std::vector<std::size_t> bytes_behind(
       behind[i - 1] = gap + after.size() + behind[i];
     }
   }
-  return behind;
 }
 
 /// Adds records that lie behind each other, read as one stream: the tokens of
@@ -338,8 +362,14 @@ Status JsonParser::parse(
     std::span<const std::int64_t> skip, std::vector<Values>& out,
     std::vector<std::pair<std::int64_t, Status>>& failed) const {
   thread_local simdjson::ondemand::parser parser;
-  std::vector<JsonColumn> columns(fields_.size());
-  const std::vector<std::size_t> behind = bytes_behind(records);
+  // Growing them anew for each block costs a tenth of the parsing.
+  thread_local std::vector<JsonColumn> columns;
+  thread_local std::vector<std::size_t> behind;
+  columns.resize(std::max(columns.size(), fields_.size()));
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    columns[f].start(fields_[f], records.size());
+  }
+  bytes_behind(records, behind);
   std::string padded;
   std::size_t skipped = 0;
   std::size_t row = 0;
@@ -392,9 +422,12 @@ Status JsonParser::parse(
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     Values values;
     PS_ASSIGN_OR_RETURN(values.values, finish(columns[f], fields_[f].dtype));
-    if (fields_[f].list) values.splits = std::move(columns[f].splits);
+    if (fields_[f].list) values.splits = columns[f].splits;
     out.push_back(std::move(values));
   }
+  std::size_t held = 0;
+  for (const JsonColumn& c : columns) held += c.held_bytes();
+  if (held > kHeldBytes) columns.clear();
   return absl::OkStatus();
 }
 

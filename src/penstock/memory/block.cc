@@ -103,20 +103,60 @@ bool all_packed_alike(std::span<const Block> parts, std::size_t leaf) {
   return true;
 }
 
+StatusOr<Tensor> join_strings(std::span<const Tensor> parts,
+                              const Shape& shape) {
+  std::int64_t values = 0;
+  std::int64_t bytes = 0;
+  for (const Tensor& t : parts) {
+    const std::int64_t n = t.num_elements();
+    const std::int64_t* const from = t.string_offsets();
+    values += n;
+    bytes += from[n] - from[0] - n * t.string_gap();
+  }
+  Ref<Buffer> offsets = Buffer::allocate(static_cast<std::size_t>(values + 1) *
+                                         sizeof(std::int64_t));
+  Ref<Buffer> chars = Buffer::allocate(static_cast<std::size_t>(bytes));
+  if (!offsets || !chars) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the system has no ", bytes, " bytes for strings"));
+  }
+  auto* to = reinterpret_cast<std::int64_t*>(offsets->data());
+  std::int64_t at = 0;
+  for (const Tensor& t : parts) {
+    const std::int64_t n = t.num_elements();
+    const std::int64_t* const from = t.string_offsets();
+    const std::int64_t gap = t.string_gap();
+    const auto copy = [&](std::int64_t begin, std::int64_t size) {
+      if (size > 0) {
+        std::memcpy(chars->data() + at, t.string_bytes() + begin,
+                    static_cast<std::size_t>(size));
+      }
+    };
+    if (gap == 0) {
+      copy(from[0], from[n] - from[0]);
+      for (std::int64_t i = 0; i < n; ++i) to[i] = at + (from[i] - from[0]);
+      at += from[n] - from[0];
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t size = from[i + 1] - from[i] - gap;
+        to[i] = at;
+        copy(from[i], size);
+        at += size;
+      }
+    }
+    to += n;
+  }
+  *to = at;
+  return Tensor::strings_from(std::move(offsets), std::move(chars), shape);
+}
+
 StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
   const Tensor& first = parts.front();
   std::int64_t rows = 0;
   for (const Tensor& t : parts) rows += t.shape()[0];
   Shape shape = first.shape();
   shape[0] = rows;
-  if (first.dtype() == DType::kString) {
-    std::vector<std::string_view> values;
-    for (const Tensor& t : parts) {
-      const std::vector<std::string_view> more = t.strs();
-      values.insert(values.end(), more.begin(), more.end());
-    }
-    return Tensor::strings(values, shape);
-  }
+  if (first.dtype() == DType::kString) return join_strings(parts, shape);
   bool adjacent = true;
   const std::byte* at = first.data();
   for (const Tensor& t : parts) {

@@ -4,12 +4,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "penstock/formats/splitter.h"
+#include "penstock/graph/block_hint.h"
 #include "penstock/io/http.h"
 #include "penstock/ops/each_row.h"
 #include "penstock/ops/strings_of.h"
 
 namespace penstock::ops {
 namespace {
+
+// Blocks of an ordinary length are a third of a batch of 1024 lines: longer
+// ones are not joined, and share what a block costs. 50 us took 3.0 ns of CPU
+// per byte of JSON lines, 200 us 2.5 and 400 us 2.4, beside other load.
+constexpr double kParseBlockNs = 200'000;
 
 TransformTraits one_to_one() {
   TransformTraits traits;
@@ -42,6 +48,7 @@ class ParseRecords final : public Transform {
       : structure_(structure), parse_(std::move(parse)) {}
   TransformTraits traits() const override { return one_to_one(); }
   Status apply(Block& block, CallContext& context) const override {
+    ask_for_block_ns(kParseBlockNs);
     const Column offsets = take_offsets(block);
     PS_ASSIGN_OR_RETURN(const auto records, strings_of(block));
     Block::Columns columns;
