@@ -154,6 +154,7 @@ class Observation:
         self.errors = 0
         self.restart_s = 0.0  # between two passes over the data
         self.passes = 1
+        self.alone = False  # the doctor takes the elements, and nothing else runs
         self.strings = 0  # in an element
         self.hot: dict[str, list[dict[str, Any]]] = {}
         self.unused: dict[str, float] = {}  # share of time for nothing, by stage
@@ -169,7 +170,8 @@ class Observation:
             if stage.unused_lines:
                 share = sampler.share_of(stage.label, stage.unused_lines)
                 if share >= 0:
-                    self.unused[stage.label] = share
+                    # All of it is said of branches only.
+                    self.unused[stage.label] = min(share, 0.99)
 
     def add_device(self, n: int, put: TimedPut, name: str) -> None:
         last = len(self.plan.stages) - 1
@@ -205,6 +207,7 @@ class Observation:
     def run(self, ds: Dataset | DeviceDataset, seconds: float) -> None:
         """Takes elements for `seconds`, the first part of them unwatched."""
         sampler = probe.Sampler(self.plan, consumer=True)
+        self.alone = True
         warm_s = min(1.0, 0.25 * seconds)
         watching = False
         element: Any = None
@@ -214,14 +217,13 @@ class Observation:
         window_end = began + warm_s
         end = window_end
         window = _Mark(self)
-        this_pass = 0
-        taken = 0
         next_of = iter(it).__next__
         consumer = self.consumer
         clock = time.perf_counter
         cpu_clock = time.thread_time
         wait = think = think_cpu = 0.0
-        count = 0
+        # Elements so far, when it began to watch, and when this pass began.
+        taken = before = passed = 0
         try:
             while True:
                 t0 = clock()
@@ -234,7 +236,7 @@ class Observation:
                             sampler.start()
                             base = Counters.of(inner, self.plan)
                             wait = think = think_cpu = 0.0
-                            count = 0
+                            before = taken
                             self.steps.clear()
                             window = _Mark(self)
                             window.wait_ns = base.totals["consumer_wait_ns"]
@@ -243,16 +245,23 @@ class Observation:
                             end = t0 + max(seconds - warm_s, 0.1)
                             window_end = t0 + (end - t0) / _WINDOWS
                     else:
-                        window = self._window(window, inner, base, count, t0)
+                        window = self._window(window, inner, base, taken - before, t0)
                         window_end = t0 + (seconds - warm_s) / _WINDOWS
                         if t0 >= end:
                             break
                 try:
+                    if consumer is None:
+                        # As short as the loop of somebody who only counts.
+                        while clock() < window_end:
+                            element = next_of()
+                            taken += 1
+                        wait += clock() - t0
+                        continue
                     element = next_of()
                 except StopIteration:
-                    if this_pass == 0:
+                    if taken == passed:
                         break  # nothing to be had
-                    this_pass = 0
+                    passed = taken
                     if watching:
                         self.seen.add_difference(base, Counters.of(inner, self.plan))
                     wait += clock() - t0
@@ -268,27 +277,24 @@ class Observation:
                     continue
                 except Exception:
                     self.errors += 1
-                    this_pass += 1
+                    passed = min(passed, taken - 1)
                     if self.errors > _MOST_ERRORS and self.errors > 10 * taken:
                         raise
                     wait += clock() - t0
                     continue
                 t1 = clock()
                 wait += t1 - t0
-                if consumer is not None:
-                    c0 = cpu_clock()
-                    consumer(element)
-                    think_cpu += cpu_clock() - c0
-                    if len(self.steps) < _MOST_STEPS:
-                        self.steps.append(clock() - t1)
-                count += 1
+                c0 = cpu_clock()
+                consumer(element)
+                think_cpu += cpu_clock() - c0
+                if len(self.steps) < _MOST_STEPS:
+                    self.steps.append(clock() - t1)
                 taken += 1
-                this_pass += 1
                 think += clock() - t1
+            count = taken - before
             if watching:
                 self.seen.add_difference(base, Counters.of(inner, self.plan))
-                # Without a consumer all there is between two calls is this loop.
-                self._finish(start, count, wait, think if consumer else 0.0, think_cpu)
+                self._finish(start, count, wait, think, think_cpu)
         finally:
             sampler.stop()
             it.close()
@@ -472,6 +478,7 @@ class Observation:
                 0.0,
                 self.process_cpu_s - staged - self.main_cpu_s - self.cpu.watching,
             ),
+            "engine_cpu_s": self._engine_cpu_s(staged),
             "foreign_threads": max(0, self.threads - engine),
             "other_cpu": max(0.0, self.cpu.machine - self.cpu.own)
             / max(self.seconds, 1e-9),
@@ -480,7 +487,9 @@ class Observation:
             "bytes_peak": float(self.seen.memory["peak"]),
             "memory_budget": float(self.seen.memory["budget"]),
             "call_overhead_s": probe.call_overhead(),
-            "next_s": self._next_s(),
+            "next_s": probe.next_overhead() + self.strings * probe.string_overhead(),
+            "begin_s": self._begin_s(),
+            "passes": self.passes,
             "native_row_s": probe.native_row(False),
             "native_filter_s": probe.native_row(True),
             "gil_busy": self.gil_busy,
@@ -488,15 +497,23 @@ class Observation:
             "bounded": bool(stages) and stages[output].get("prefetch", -1) > 0,
             "windows": self.windows,
         }
+        if self.alone:
+            trials.add_rest(self.plan, self._facts)
         return self._facts
 
-    def _next_s(self) -> float:
-        """Seconds to take an element that is ready, and to begin again when the
-        data has ended."""
-        taking = probe.next_overhead() + self.strings * probe.string_overhead()
-        if self.passes > 1 and self.elements:
-            taking += probe.first_element() * self.passes / self.elements
-        return taking
+    def _engine_cpu_s(self, staged: float) -> float:
+        """CPU time of this process that neither stages nor steps used; -1 if it
+        may have done other things beside."""
+        if not self.alone:
+            return -1.0
+        used = self.process_cpu_s - staged - self.think_cpu_s - self.cpu.watching
+        return max(0.0, used)
+
+    def _begin_s(self) -> float:
+        """Seconds of an output that went to beginning again where the data ended."""
+        if self.passes == 1 or not self.elements:
+            return 0.0
+        return probe.first_element() * self.passes / self.elements
 
     def report(self) -> Report:
         """The verdict, with everything a viewer wants."""

@@ -96,6 +96,9 @@ class Stage:
     fn: Any = None
     # Lines of `fn` that only make what nothing reads.
     unused_lines: set[int] = field(default_factory=set)
+    # Where it only passes on what is read of it: outputs, and the input each is.
+    passed: dict[Any, Any] = field(default_factory=dict)
+    native_fn: Any = None  # does the same, natively
 
     @property
     def label(self) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from penstock import _penstock
 
 if TYPE_CHECKING:
+    from penstock._dataset import Dataset
     from penstock._doctor_facts import Plan
 
 _PERIOD = 0.01  # seconds between two looks at the frames
@@ -157,14 +158,52 @@ class Sampler:
 
 
 def calibrate() -> None:
-    """Measures what is measured once, with pipelines that are nobody's: not while
-    others are watched."""
+    """Measures what is measured before, with pipelines that are nobody's: not
+    while others are watched."""
+    global _next_overhead
     call_overhead()
+    _next_overhead = None  # all else is held against it
     next_overhead()
     string_overhead()
     first_element()
     native_row(False)
     native_row(True)
+
+
+def take(ds: Dataset, seconds: float) -> tuple[float, float]:
+    """Seconds and CPU seconds to take an element of `ds`, as the doctor's loop does,
+    after a start that does not count; 0 if there is none."""
+    clock = time.perf_counter
+    it = ds.iterator()
+    next_of = iter(it).__next__
+    element = None
+    wall = cpu = 0.0
+    taken = 0
+    try:
+        for span in (0.3 * seconds, seconds):
+            wall, cpu, taken = 0.0, 0.0, 0
+            while wall < span:
+                used, began = time.process_time(), clock()
+                until = began + span - wall
+                ended = False
+                try:
+                    while clock() < until:
+                        element = next_of()
+                        taken += 1
+                except StopIteration:
+                    ended = True
+                wall += clock() - began
+                cpu += time.process_time() - used
+                if ended:
+                    if not taken:
+                        return 0.0, 0.0
+                    it.close()
+                    it = ds.iterator()
+                    next_of = iter(it).__next__
+    finally:
+        del element
+        it.close()
+    return wall / max(1, taken), cpu / max(1, taken)
 
 
 _overhead: float | None = None
@@ -197,28 +236,14 @@ _next_overhead: float | None = None
 
 
 def next_overhead() -> float:
-    """Seconds that taking an element takes that is ready, measured once with the
-    clock reads of the doctor's own loop: about a microsecond."""
+    """Seconds that taking an element takes that is ready: about half a
+    microsecond."""
     global _next_overhead
     if _next_overhead is None:
         from penstock._dataset import Dataset
 
-        n = 4_000
-        clock = time.perf_counter
-        best = 1.0
-        for _ in range(5):
-            with Dataset.range(64 * n).batch(64).iterator() as it:
-                next_of = iter(it).__next__
-                for _ in range(n // 4):
-                    next_of()
-                began = clock()
-                for _ in range(n // 2):
-                    clock()
-                    next_of()
-                    clock()
-                    clock()
-                best = min(best, (clock() - began) / (n // 2))
-        _next_overhead = best
+        batches = Dataset.range(1 << 40).batch(64)
+        _next_overhead = min(take(batches, 0.01)[0] for _ in range(4))
     return _next_overhead
 
 
@@ -232,23 +257,11 @@ def string_overhead() -> float:
     if _string_overhead is None:
         from penstock._dataset import Dataset
 
-        rows, n = 64, 400
-        times = []
-        for _ in range(3):
-            with (
-                Dataset.from_list([b"word"] * rows)
-                .repeat()
-                .batch(rows)
-                .iterator() as it
-            ):
-                next_of = iter(it).__next__
-                for _ in range(n // 4):
-                    next_of()
-                began = time.thread_time()
-                for _ in range(n):
-                    next_of()
-                times.append((time.thread_time() - began) / n)
-        _string_overhead = max(0.0, min(times) - next_overhead()) / rows
+        rows = 64
+        words = Dataset.from_list([b"word"] * rows)
+        batches = words.repeat().batch(rows)
+        wall = min(take(batches, 0.006)[0] for _ in range(3))
+        _string_overhead = max(0.0, wall - next_overhead()) / rows
     return _string_overhead
 
 
@@ -289,23 +302,29 @@ _native_row: dict[bool, float] = {}
 
 
 def native_row(filters: bool) -> float:
-    """CPU seconds per row of a cheap native map, or of a filter that keeps half of
-    the rows, with the batch behind it; measured once: some nanoseconds."""
+    """CPU seconds per row that a cheap native map adds to a pipeline, or a filter
+    that keeps half of the rows; measured once: some nanoseconds."""
     if filters not in _native_row:
         from penstock._dataset import Dataset
 
-        n = 1 << 19
-        times = []
-        for _ in range(4):
-            ds = Dataset.range(n)
-            ds = ds.filter(_is_even) if filters else ds.map(_more)
-            began = time.process_time()
-            with ds.batch(1024).iterator() as it:
-                for _ in it:
-                    pass
-            times.append((time.process_time() - began) / n)
-        _native_row[filters] = min(times)
+        rows = Dataset.range(1 << 20)
+        kept = Dataset.range(1 << 19) if filters else rows
+        stage = rows.filter(_is_even) if filters else rows.map(_more)
+        added = _pass_cpu(stage) - _pass_cpu(kept)
+        _native_row[filters] = max(0.2e-9, added / (1 << 20))
     return _native_row[filters]
+
+
+def _pass_cpu(ds: Dataset) -> float:
+    """CPU seconds of a pass over `ds` in batches, the best of some."""
+    times = []
+    for _ in range(4):
+        began = time.process_time()
+        with ds.batch(1024).iterator() as it:
+            for _ in it:
+                pass
+        times.append(time.process_time() - began)
+    return min(times)
 
 
 def _is_even(x: Any) -> Any:

@@ -2,15 +2,24 @@
 
 Only where the fix is known and elements are cheap to come by: a smaller decode of
 a picture; one path of a function as native code, where a branch keeps it from
-being native. Some milliseconds each, after the pipeline was watched.
+being native; and what lies behind a stage, with its elements out of memory, a
+cache or files that the fix would write. Some milliseconds each, a few tenths of a
+second for the last, after the pipeline was watched.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from penstock import _doctor_probe as probe
+from penstock import _penstock
 from penstock._errors import Error
 from penstock._trace_value import branches_taken
 
@@ -22,6 +31,13 @@ _REPEATS = 5
 _LEAST_CALL_S = 20e-6  # below, a call is not what native code would save
 _MOST_INPUT_S = 1e-3  # of making an element to try it on
 _LEAST_RATIO = 6  # of pixels, as rules/oversized_decode.cc has it
+_LEAST_GAIN = 3.0  # of a finding, from which on the rest is what limits
+_MOST_ROW_S = 0.05  # to get an element of a stage
+_MOST_ROWS = 1 << 18
+_MOST_LOOSE = 4000  # of those that are not side by side
+_MOST_BYTES = 16 << 20  # of the elements for a trial
+_TRIAL_S = 0.15
+_PACKED = {"small-files", "compression"}
 
 
 def add_trials(plan: Plan, stages: list[dict[str, Any]]) -> None:
@@ -141,3 +157,257 @@ def _encoded(plan: Plan, inputs: list[int]) -> bytes | None:
         values = list(element)
     found = [v for v in values if isinstance(v, bytes)]
     return found[0] if len(found) == 1 else None
+
+
+# --- what is left of the pipeline -------------------------------------------------
+
+
+def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
+    """Tries fixes on some elements where that can be done; or else what lies behind
+    a stage that gains so much that this limits then."""
+    stages = facts["stages"]
+    if facts["consumer_given"] and facts["consumer_think_s"] > 0.2 * facts["seconds"]:
+        return  # the step limits then
+    for finding in _penstock.doctor_diagnose(facts)["findings"]:
+        i = _last(plan, finding["changes"])
+        if i < 0 or finding["speedup"] is None or not _native_behind(stages, i):
+            continue
+        try:
+            with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
+                trial = _Trial(plan, facts, i, finding, folder)
+                name, ds = trial.dataset()
+                times = None if ds is None else probe.take(ds, _TRIAL_S)
+        except Exception:
+            continue  # as elements cannot be had, or not be written
+        if times is None:
+            continue
+        # A nested stage is tried with the one that opens it.
+        for at in {i, *(change["stage"] for change in finding["changes"])}:
+            if at == i or stages[at].get("parent", -1) == i:
+                stages[at][name] = times
+
+
+def _last(plan: Plan, changes: list[dict[str, Any]]) -> int:
+    """The changed stage that is behind the others; -1 if there is none."""
+    changed = set()
+    for change in changes:
+        at = change["stage"]
+        if at < 0:
+            return -1
+        parent = plan.stages[at].facts.get("parent", -1)
+        changed.add(parent if parent >= 0 else at)
+    last = max(changed, default=-1)
+    ahead = {last}
+    for at in range(last, -1, -1):
+        if at in ahead:
+            ahead.update(plan.stages[at].facts["inputs"])
+    return last if changed and changed <= ahead else -1
+
+
+def _native_behind(stages: list[dict[str, Any]], i: int) -> bool:
+    """Whether all stages behind stage `i` are the engine's own."""
+    behind = {i}
+    for at, facts in enumerate(stages):
+        if behind & set(facts["inputs"]):
+            behind.add(at)
+            native = facts.get("executor", "") in ("", "native")
+            if not native or (facts["user_code"] and not facts.get("executor")):
+                return False
+    return len(behind) > 1
+
+
+class _Trial:
+    """The pipeline with a finding mended, at stage `i` or before it."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        facts: dict[str, Any],
+        i: int,
+        finding: dict[str, Any],
+        folder: str,
+    ) -> None:
+        self._plan, self._i, self._finding, self._folder = plan, i, finding, folder
+        self._stages = facts["stages"]
+        self._passes = facts["passes"]
+        self._facts = self._stages[i]
+        at = plan.stages[i].dataset
+        if at is None or not self._facts["elements"]:
+            raise LookupError("nothing is known of what the stage gives")
+        self._at = at
+
+    def dataset(self) -> tuple[str, Dataset | None]:
+        """What is tried, as facts.h has it, and how."""
+        changes = self._finding["changes"]
+        native = any(change.get("executor") == "native" for change in changes)
+        if native and self._plan.stages[self._i].native_fn is not None:
+            return "native", self._natively()
+        if (self._finding["speedup"] or 0.0) < _LEAST_GAIN:
+            return "free", None
+        if any(change.get("cache") for change in changes):
+            epoch = self._facts["cardinality"]
+            most = self._most()
+            rows = self._as_made(self._rows(8), min(most, epoch) if epoch > 0 else most)
+            return "cached", self._with(rows.cache())
+        if self._finding["code"] in _PACKED:
+            files = self._packed()
+            return "packed", None if files is None else self._with(files)
+        if self._finding["code"] == "unused-result":
+            rest = self._unused_left_out()
+            if rest is not None:
+                return "rest", self._with(rest)
+        return "free", self._with(self._again(_source(self._rows(8), self._most())))
+
+    def _with(self, ds: Dataset) -> Dataset:
+        """The pipeline with `ds` for the stage and all before it."""
+        from penstock._what_if import changed
+
+        return changed(self._whole(), {}, {id(self._at): ds})
+
+    def _whole(self) -> Dataset:
+        return next(s.dataset for s in reversed(self._plan.stages) if s.dataset)
+
+    def _natively(self) -> Dataset | None:
+        from penstock._what_if import changed
+
+        if not self._cheap_before():
+            return None
+        fn, op = self._plan.stages[self._i].native_fn, self._facts["op"]
+        edit = {id(self._at): lambda _, parent: getattr(parent, op)(fn)}
+        return changed(self._whole(), edit)
+
+    def _unused_left_out(self) -> Dataset | None:
+        """The stage with constants for what nothing reads."""
+        stage, inputs = self._plan.stages[self._i], self._facts["inputs"]
+        row = self._rows(1)[0]
+        if not isinstance(row, tuple) or not self._cheap_before():
+            return None
+        if self._facts["op"] == "zip":
+            gone = {change["stage"] for change in self._finding["changes"]}
+            left = [k for k, at in enumerate(inputs) if at not in gone]
+            if len(left) != 1:
+                return None
+            before = self._plan.stages[inputs[left[0]]].dataset
+            given, passed = 1, {left[0]: 0}
+        elif stage.passed and len(inputs) == 1:
+            before, passed = self._plan.stages[inputs[0]].dataset, stage.passed
+            given = stage.fn.__code__.co_argcount
+        else:
+            return None
+        if before is None:
+            return None
+
+        results = "".join(
+            f"{f'given{passed[k]}' if k in passed else f'row{k}'}, "
+            for k in range(len(row))
+        )
+        names = ", ".join(f"given{k}" for k in range(given))
+        scope = {f"row{k}": value for k, value in enumerate(row)}
+        rest = eval(f"lambda {names}: ({results})", scope)
+        made: Dataset = before.map(rest, executor="native")
+        return made
+
+    def _cheap_before(self) -> bool:
+        """Whether all before the stage is the engine's own and costs little, but
+        for what the fix takes away."""
+        gone = {change["stage"] for change in self._finding["changes"]}
+        ahead = set(self._facts["inputs"]) - gone
+        for at in range(self._i, -1, -1):
+            if at in ahead:
+                facts = self._stages[at]
+                if facts.get("executor", "") not in ("", "native"):
+                    return False
+                if facts["busy_s"] > _MOST_INPUT_S * max(1.0, facts["elements"]):
+                    return False
+                ahead.update(facts["inputs"])
+        return True
+
+    def _packed(self) -> Dataset | None:
+        """Elements of the stage in a file as the fix would have it; None if it is
+        not known how."""
+        from penstock import io
+        from penstock._dataset import Dataset
+
+        rows = _source(self._rows(256), self._most())
+        path = os.path.join(self._folder, "rows")
+        if self._facts["op"] == "tfrecord":
+            with io.TFRecordWriter(path) as writer:
+                for row in rows:
+                    writer.write(row)
+            return self._again(Dataset.tfrecord(path))
+        if self._facts.get("compression"):
+            return None
+        rows.save(path)
+        return self._again(Dataset.load(path))
+
+    def _again(self, ds: Dataset) -> Dataset:
+        """Without an end, unless the data itself ends."""
+        return ds if self._passes > 1 else ds.repeat()
+
+    def _most(self) -> int:
+        """How many elements to try it with."""
+        size = max(1.0, self._facts["bytes"] / self._facts["elements"])
+        most = min(_MOST_ROWS, _MOST_BYTES / size)
+        if self._passes > 1:
+            most = min(most, self._facts["elements"] / self._passes)
+        return max(1, int(most))
+
+    def _as_made(self, rows: list[Any], count: int) -> Dataset:
+        """In blocks of as many as the stage makes at a time: a cache keeps them
+        so."""
+        from penstock._dataset import Dataset
+
+        if self._facts["elements"] > 2 * self._facts["blocks"]:
+            return _source(rows, count)
+        loose = [*_cycle(rows, min(count, _MOST_LOOSE))]
+        if self._facts.get("executor") in ("thread", "process"):
+            return Dataset.range(len(loose)).map(lambda i: loose[i], executor="thread")
+        return Dataset.from_list(loose)
+
+    def _rows(self, most: int) -> list[Any]:
+        """The first elements of the stage, as many as can be had in the time."""
+        from penstock._doctor import fresh
+
+        row_s = self._facts["busy_s"] / self._facts["elements"]
+        if row_s > _MOST_ROW_S:
+            raise LookupError("elements take too long to make")
+        rows = []
+        until = time.perf_counter() + 8 * row_s + 0.1
+        with fresh(self._at).iterator() as it:
+            for row in it:
+                rows.append(row)
+                if len(rows) >= most or time.perf_counter() > until:
+                    break
+        return rows
+
+
+def _source(rows: list[Any], count: int) -> Dataset:
+    """A dataset of `count` elements like `rows`, side by side in memory where that
+    can be."""
+    from penstock._dataset import Dataset
+
+    whole = _stacked(rows, count)
+    if whole is not None:
+        return Dataset.from_tensor_slices(whole)
+    return Dataset.from_list([*_cycle(rows, min(count, _MOST_LOOSE))])
+
+
+def _cycle(rows: list[Any], count: int) -> Iterable[Any]:
+    return itertools.islice(itertools.cycle(rows), count)
+
+
+def _stacked(rows: list[Any], count: int) -> Any:
+    """`rows`, again and again, as arrays of `count`; None: they are not alike."""
+    first = rows[0]
+    if isinstance(first, tuple):
+        parts = [_stacked([row[i] for row in rows], count) for i in range(len(first))]
+        return None if any(part is None for part in parts) else tuple(parts)
+    if isinstance(first, dict):
+        named = {key: _stacked([row[key] for row in rows], count) for key in first}
+        return None if any(part is None for part in named.values()) else named
+    if not isinstance(first, (np.ndarray, np.generic)) or first.dtype == object:
+        return None
+    if len({np.shape(row) for row in rows}) != 1:
+        return None
+    some = np.stack(rows)
+    return np.resize(some, (count, *some.shape[1:]))

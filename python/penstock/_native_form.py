@@ -73,7 +73,8 @@ def _expression(fn: Any) -> tuple[list[str], ast.expr] | None:
 
 
 def as_it_is(stage: Stage) -> str:
-    """Code to paste for a function that needs no other form, or nothing."""
+    """Code to paste for a function that needs no other form, or nothing; then the
+    stage knows its native form, too."""
     from penstock import _trace
     from penstock._trace_errors import TraceRefused
 
@@ -86,11 +87,12 @@ def as_it_is(stage: Stage) -> str:
         _trace.compile_native(stage.fn, kind, dataset._recipe.parent.element_spec, None)
     except (TraceRefused, Exception):  # noqa: BLE001
         return ""
+    stage.native_fn = stage.fn
     return f".{op}(fn)  # it can run natively: leave executor out"
 
 
 def suggest(stage: Stage) -> str:
-    """Code to paste, or nothing."""
+    """Code to paste, or nothing; then the stage knows its native form, too."""
     import penstock as ps
     from penstock import _trace
     from penstock._trace_errors import TraceRefused
@@ -117,4 +119,5 @@ def suggest(stage: Stage) -> str:
         _trace.compile_native(native, kind, spec, None)
     except (TraceRefused, Exception):  # noqa: BLE001
         return ""
+    stage.native_fn = native
     return f".{op}({text})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from penstock._doctor import Observation
 
 _KNOWN = ("executor", "num_parallel_calls", "cache", "prefetch", "batch")
+_TURNS = 2  # of a pipeline and its mended form, when both are measured
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,15 @@ def _check_change(label: str, key: str, value: Any) -> None:
 
 
 def changed(
-    ds: Dataset, edits: dict[int, Callable[[Dataset, Dataset], Dataset]]
+    ds: Dataset,
+    edits: dict[int, Callable[[Dataset, Dataset], Dataset]],
+    instead: dict[int, Dataset] | None = None,
 ) -> Dataset:
-    """`ds` built again; `edits[id(d)]` makes a stage d of its new input."""
+    """`ds` built again; `edits[id(d)]` makes a stage d of its new input, and
+    `instead[id(d)]` stands for d and all before it."""
     from penstock._dataset import Dataset
 
-    made: dict[int, Dataset] = {}
+    made: dict[int, Dataset] = dict(instead or {})
 
     def build(d: Dataset) -> Dataset:
         if id(d) in made:
@@ -197,6 +202,28 @@ def _is_source(ds: Dataset) -> bool:
     return ds._recipe is None or ds._recipe.parent is None
 
 
+def measured_gain(
+    before: Dataset | DeviceDataset,
+    after: Dataset | DeviceDataset,
+    seconds: float,
+    consumer: Callable[[Any], Any] | None,
+) -> float | None:
+    """Rate of `after` over that of `before`. They take turns, so that a machine
+    whose speed drifts does not count; None: one of them gives nothing."""
+    from penstock._doctor import observe
+
+    gains = []
+    for _ in range(_TURNS):
+        rates = []
+        for ds in (before, after):
+            seen = observe(ds, seconds, consumer)
+            rates.append(seen.elements / seen.seconds if seen.seconds else 0.0)
+        if not all(rates):
+            return None
+        gains.append(rates[1] / rates[0])
+    return statistics.fmean(gains)
+
+
 def verify_findings(
     ds: Dataset | DeviceDataset,
     report: Report,
@@ -204,9 +231,7 @@ def verify_findings(
     seconds: float,
     consumer: Callable[[Any], Any] | None,
 ) -> None:
-    """Applies the fix of each finding to a copy and measures it."""
-    from penstock._doctor import observe
-
+    """Applies the fix of each finding to a copy, and measures both."""
     found = _penstock.doctor_diagnose(observation.facts())["findings"]
     if isinstance(ds, DeviceDataset):
         return
@@ -242,7 +267,6 @@ def verify_findings(
                     continue  # a function that does not pickle, for example
         if candidate is None:
             continue
-        after = observe(candidate, seconds, consumer)
-        if after.seconds and report.throughput:
-            rate = after.elements / after.seconds
-            finding.verified_speedup = factor * rate / report.throughput
+        gain = measured_gain(ds, candidate, seconds, consumer)
+        if gain is not None:
+            finding.verified_speedup = factor * gain

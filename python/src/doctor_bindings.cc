@@ -56,6 +56,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(filter_could_pass);
   PENSTOCK_GET(unused_share);
   PENSTOCK_GET(unused_what);
+  PENSTOCK_GET(rest_native);
   PENSTOCK_GET(hot_lines);
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
@@ -63,6 +64,16 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(blocks);
   PENSTOCK_GET(decode_left);
   PENSTOCK_GET(native_left);
+  const auto trial = [&](const char* name, doctor::Trial& tried) {
+    if (!d.contains(name)) return;
+    const auto times = nb::cast<nb::tuple>(d[name]);
+    tried = {nb::cast<double>(times[0]), nb::cast<double>(times[1])};
+  };
+  trial("free", s.free);
+  trial("cached", s.cached);
+  trial("packed", s.packed);
+  trial("native", s.native);
+  trial("rest", s.rest);
   PENSTOCK_GET(bytes);
   PENSTOCK_GET(spec_bytes);
   PENSTOCK_GET(busy_s);
@@ -126,6 +137,7 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(cores);
   PENSTOCK_GET(own_cpu_s);
   PENSTOCK_GET(foreign_cpu_s);
+  PENSTOCK_GET(engine_cpu_s);
   PENSTOCK_GET(foreign_threads);
   PENSTOCK_GET(other_cpu);
   PENSTOCK_GET(throttled_s);
@@ -134,6 +146,7 @@ Facts facts_of(const nb::dict& d) {
   PENSTOCK_GET(memory_budget);
   PENSTOCK_GET(call_overhead_s);
   PENSTOCK_GET(next_s);
+  PENSTOCK_GET(begin_s);
   PENSTOCK_GET(native_row_s);
   PENSTOCK_GET(native_filter_s);
   PENSTOCK_GET(gil_busy);

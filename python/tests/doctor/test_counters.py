@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -336,6 +337,55 @@ def test_pieces_of_the_time():
     assert sum(w["elements"] for w in f["windows"]) == f["elements"]
 
 
+@truth("begin_s")
+def test_beginning_again():
+    assert facts_of(R(1 << 40).batch(10))["begin_s"] == 0
+    f = facts_of(R(40).batch(10))  # four of them in a pass
+    assert 1e-6 < 4 * f["begin_s"] < 50e-3
+
+
+@truth("engine_cpu_s")
+def test_cpu_time_that_is_no_stages():
+    def share(beside):
+        f = facts_of(R(N).map(work.sleeper(0.01)), 1.0, lambda _: beside())
+        return f["engine_cpu_s"] / f["seconds"]
+
+    near_truth(lambda: share(lambda: None), 0.0, 0.3)
+    # The step is no engine; a thread that is none of ours cannot be told from it.
+    near_truth(lambda: share(lambda: work.burn(0.005)), 0.0, 0.3)
+    data = np.linspace(0.0, 1.0, 200_000)
+    ends = threading.Event()
+
+    def burns():
+        while not ends.is_set():
+            np.sin(data)
+
+    thread = threading.Thread(target=burns)
+    thread.start()
+    try:
+        near_truth(lambda: share(lambda: None), 0.4, 1.5)
+    finally:
+        ends.set()
+        thread.join()
+
+
+@truth("wall_s")
+def test_what_a_cache_would_leave():
+    def ratio():
+        ds = R(100).map(work.sleeper(0.01))
+        tried = facts_of(ds.repeat().batch(4))["stages"][1]["cached"]
+        with ds.cache().repeat().batch(4).iterator() as it:
+            for _ in range(200):
+                next(it)
+            began = time.perf_counter()
+            for _ in range(20_000):
+                next(it)
+            alone = (time.perf_counter() - began) / 20_000
+        return tried[0] / alone
+
+    near_truth(ratio, 0.4, 2.5)
+
+
 # Not counters: the graph, and what was worked out from counters above.
 _GRAPH = """
 label op name index inputs parent source sequential user_code parallel_calls
@@ -343,7 +393,7 @@ cycle_length prefetch batch_size window ordered padded cardinality repeats
 in_order_source moved_behind random files compression function executor
 executor_forced stays refusal refusal_fixable native_form reads_passed_only
 filter_could_pass unused_share unused_what hot_lines shape_ratio decode_left
-native_left spec_bytes stages output bounded throttled step_beside_s
+native_left rest_native spec_bytes stages output bounded throttled step_beside_s
 """.split()
 
 

@@ -61,6 +61,54 @@ TEST(DoctorModel, PredictsMoreCallsAtOnce) {
   EXPECT_GT(model.gain({{.stage = 1, .cache = true}}), 100);
 }
 
+// Native code on two of four cores, where the rest is time that nobody saw.
+Facts half_seen() {
+  Facts f = pipeline(200);
+  f.stages[1].executor = "native";
+  f.stages[1].busy_s = 20;
+  f.stages[1].cpu_s = 20;
+  f.next_s = 1e-6;
+  return f;
+}
+
+TEST(DoctorModel, TimeThatTheModelMissesGoesWithWhatLimits) {
+  const Model model(half_seen());
+  EXPECT_NEAR(model.now().rate, 400, 1);
+  EXPECT_NEAR(model.residual(), 2, 0.01);
+  // What is left of it takes as long against what was measured; and what is
+  // left when it is gone is held against that, too.
+  EXPECT_NEAR(model.gain({{.stage = 1, .compute = 0.25}}), 4, 0.01);
+  EXPECT_NEAR(model.gain({{.stage = 1, .compute = 0}}), 1e6 / 200, 10);
+}
+
+TEST(DoctorModel, BesideOtherLoadNoTimeIsMissed) {
+  Facts f = half_seen();
+  f.other_cpu = 2;
+  EXPECT_NEAR(Model(f).gain({{.stage = 1, .compute = 0}}), 1e6 / 400, 10);
+}
+
+TEST(DoctorModel, CpuTimeOutsideOfStagesTakesCoresToo) {
+  Facts f = half_seen();
+  f.engine_cpu_s = 20;
+  EXPECT_NEAR(Model(f).now().rate, 200, 1);
+  // Of a stage that runs ahead twice as far as is asked for, half is needed.
+  for (StageFacts& s : f.stages) s.elements *= 2;
+  EXPECT_NEAR(Model(f).now().rate, 400, 1);
+}
+
+TEST(DoctorModel, WhatWasTriedIsWhatAFixLeaves) {
+  Facts f = half_seen();
+  f.stages[1].cached = {100e-6, 150e-6};
+  const Model model(f);
+  EXPECT_NEAR(model.gain({{.stage = 1, .cache = true}}), 1e4 / 200, 0.1);
+  // Other changes of the stage are others.
+  EXPECT_NEAR(model.gain({{.stage = 1, .compute = 0.25}}), 4, 0.01);
+  // Behind it only the loop was tried: what the stage needs comes on top.
+  f.stages[1].free = {100e-6, 400e-6};
+  EXPECT_NEAR(Model(f).gain({{.stage = 1, .compute = 0.01}}),
+              4 / (400e-6 + 0.01 * 20e-3) / 200, 0.5);
+}
+
 TEST(DoctorModel, TheConsumerIsALimitToo) {
   Facts f = one_sleeper();
   f.consumer_wait_s = 5;

@@ -11,6 +11,13 @@
 
 namespace penstock::doctor {
 
+/// Seconds and CPU seconds of an output of a pipeline that was tried, the loop
+/// that takes it included; 0: it was not.
+struct Trial {
+  double wall_s = 0;
+  double cpu_s = 0;
+};
+
 /// A stage of the user's graph. What happens inside a nested dataset
 /// ("interleave#1.tfrecord#0") is a stage of its own, with `parent` set.
 struct StageFacts {
@@ -51,12 +58,21 @@ struct StageFacts {
   int filter_could_pass = -1;      // a filter that may run before this stage
   double unused_share = 0;         // of what it makes, that nothing reads
   std::string unused_what;         // "leaf 1", "key 'mask'"
-  std::string hot_lines;           // sampled, one per line
-  double shape_ratio = 0;  // pixels in / out of a shrinking stage behind
+  bool rest_native = false;  // without that it only passes on what it is given
+  std::string hot_lines;     // sampled, one per line
+  double shape_ratio = 0;    // pixels in / out of a shrinking stage behind
   // Measured on an element: time of the mended form over that of this one; 0:
   // not measured. A smaller decode; native code instead of Python.
   double decode_left = 0;
   double native_left = 0;
+  // Tried: what an output takes when elements of this stage are in memory, or
+  // with its fix: out of a cache behind it, of files written as the fix says,
+  // as native code, without what nothing reads.
+  Trial free;
+  Trial cached;
+  Trial packed;
+  Trial native;
+  Trial rest;
 
   // --- counters over the observed time
   double elements = 0;
@@ -121,14 +137,18 @@ struct Facts {
   int cores = 1;             // CPU budget
   double own_cpu_s = 0;      // of this process and its workers
   double foreign_cpu_s = 0;  // of threads that are not the engine's
-  int foreign_threads = 0;   // most seen at once
-  double other_cpu = 0;      // cores used by other processes
+  // Of this process outside of stages and the consumer's step: hand-over and
+  // the loop around next(); -1: not known.
+  double engine_cpu_s = -1;
+  int foreign_threads = 0;  // most seen at once
+  double other_cpu = 0;     // cores used by other processes
   double throttled_s = 0;
   double bytes_held = 0;  // mean
   double bytes_peak = 0;
   double memory_budget = 0;
   double call_overhead_s = 1e-6;  // of a Python call that does nothing
   double next_s = 0;              // of taking an element that is ready
+  double begin_s = 0;             // of beginning again, per element taken
   double native_row_s = 2e-9;     // of a cheap native map, per row
   double native_filter_s = 8e-9;  // of a cheap native filter
   double gil_busy = -1;           // share of time the GIL was taken; -1: ?

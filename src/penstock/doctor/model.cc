@@ -29,6 +29,15 @@ constexpr double kSequencedS = 0.1e-6;
 constexpr double kGilUse = 0.94;
 // The GIL is in use for nearly all of the time.
 constexpr double kCrowdedGil = 0.8;
+// Others use less of the cores than this, or threads of the pipeline hardly
+// wait for one: what is measured is the pipeline's.
+constexpr double kQuietShare = 0.1;
+constexpr double kLateShare = 0.15;
+constexpr double kTellingElements = 8;
+// Calls had a core for this share of their time, by their own number alone.
+constexpr double kKeptCores = 0.5;
+// The model is not taken to be further off than this.
+constexpr double kMostMissing = 4;
 // Share of a call that computes, from which on it is no sleeper.
 constexpr double kComputes = 0.1;
 // What native code needs of the time of a Python call that computes.
@@ -111,7 +120,8 @@ const char* limit_name(Limit limit) {
 Model::Model(const Facts& facts) : facts_(facts) {
   const double out = std::max(facts_.elements, 1e-9);
   const double wall = std::max(facts_.seconds, 1e-9);
-  think_ = facts_.consumer_think_s / out;
+  all_.think = facts_.consumer_think_s / out;
+  all_.next = facts_.next_s + facts_.begin_s;
   find_ratios();
 
   double in_calls = 0;
@@ -139,36 +149,37 @@ Model::Model(const Facts& facts) : facts_(facts) {
                 : is_thread(s) ? thread_need(i)
                                : native_need(i);
     set_lanes(s, need);
-    needs_.push_back(need);
+    all_.stages.push_back(need);
   }
   set_nested_lanes();
   if (const int threaded = threaded_stage(facts_); threaded >= 0) {
     // Its calls wait for threads that compute.
-    Need& need = needs_[static_cast<std::size_t>(threaded)];
+    Need& need = all_.stages[static_cast<std::size_t>(threaded)];
     need.compute +=
         for_output(static_cast<std::size_t>(threaded), facts_.foreign_cpu_s);
     need.wait = 0;
   }
+  all_.engine = engine_need();
   if (facts_.device >= 0) {
-    Need& need = needs_[static_cast<std::size_t>(facts_.device)];
+    Need& need = all_.stages[static_cast<std::size_t>(facts_.device)];
     need.wait = facts_.put_s / out;
     need.lanes = 1;
     need.kind = Limit::kDevice;
   }
   for (const StageFacts& s : facts_.stages) {
-    if (s.prefetch == 0) turns_ = true;
+    if (s.prefetch == 0) all_.turns = true;
   }
-  pipeline_ = least(needs_, 0, false, false);
+  pipeline_ = least(all_, false);
   // A step that comes back from waiting needs the GIL: where the pipeline is
   // behind, what it waits for is the pipeline.
   const double alone = facts_.step_alone_s;
-  if (alone > 0 && think_ > alone && facts_.gil_busy > kCrowdedGil &&
+  if (alone > 0 && all_.think > alone && facts_.gil_busy > kCrowdedGil &&
       pipeline_.rate > 0 && pipeline_.rate * alone < 1) {
-    facts_.consumer_wait_s += (think_ - alone) * out;
+    facts_.consumer_wait_s += (all_.think - alone) * out;
     facts_.consumer_think_s = alone * out;
-    think_ = alone;
+    all_.think = alone;
   }
-  now_ = least(needs_, think_, turns_, true);
+  now_ = least(all_, true);
   gil_bound_ = facts_.cores > 1 && pipeline_.limit == Limit::kGil;
 }
 
@@ -216,6 +227,22 @@ void Model::find_ratios() {
     }
     ratios_[k] = ratios_[p] * (inner > 0 ? s.elements / inner : 1);
   }
+}
+
+// Hand-over of blocks, and the loop around next(): all of the CPU time of this
+// process that is no stage's. A pipeline that runs ahead spends it ahead, too.
+double Model::engine_need() const {
+  if (facts_.engine_cpu_s <= 0 || threaded_stage(facts_) >= 0) return 0;
+  double cpu = 0;
+  double needed = 0;
+  for (std::size_t i = 0; i < facts_.stages.size(); ++i) {
+    const StageFacts& s = facts_.stages[i];
+    cpu += s.cpu_s + s.worker_cpu_s;
+    needed += for_output(i, s.cpu_s + s.worker_cpu_s);
+  }
+  const double out = std::max(facts_.elements, 1e-9);
+  const double ahead = cpu > 0 ? std::min(1.0, needed * out / cpu) : 1;
+  return ahead * facts_.engine_cpu_s / out;
 }
 
 double Model::for_output(std::size_t stage, double total) const {
@@ -351,19 +378,19 @@ void Model::set_nested_lanes() {
   for (std::size_t i = 0; i < facts_.stages.size(); ++i) {
     const int parent = facts_.stages[i].parent;
     if (parent < 0) continue;
-    const Need& outer = needs_[static_cast<std::size_t>(parent)];
+    const Need& outer = all_.stages[static_cast<std::size_t>(parent)];
     const StageFacts& opener = facts_.stages[static_cast<std::size_t>(parent)];
     // Datasets are opened ahead, so functions inside run side by side.
     const bool calls = !facts_.stages[i].executor.empty();
     if ((opener.op == "flat_map" && !calls) || opener.files == 1) {
-      needs_[i].lanes = 1;
-      needs_[i].kind = Limit::kSerial;
+      all_.stages[i].lanes = 1;
+      all_.stages[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {
-      needs_[i].lanes = outer.lanes;
-      needs_[i].kind = Limit::kWidth;
-    } else if (needs_[i].kind == Limit::kSerial) {
-      needs_[i].lanes = 0;
-      needs_[i].kind = Limit::kNone;
+      all_.stages[i].lanes = outer.lanes;
+      all_.stages[i].kind = Limit::kWidth;
+    } else if (all_.stages[i].kind == Limit::kSerial) {
+      all_.stages[i].lanes = 0;
+      all_.stages[i].kind = Limit::kNone;
     }
   }
 }
@@ -398,7 +425,7 @@ double Model::lane_rate(const Need& need) const {
 }
 
 Ceiling Model::of_stage(int stage) const {
-  const Need& need = needs_[static_cast<std::size_t>(stage)];
+  const Need& need = all_.stages[static_cast<std::size_t>(stage)];
   Ceiling best;
   const auto offer = [&](double rate, Limit limit) {
     if (best.rate == 0 || rate < best.rate) best = {rate, limit, stage};
@@ -410,8 +437,8 @@ Ceiling Model::of_stage(int stage) const {
   return best;
 }
 
-Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
-                     bool with_consumer) const {
+Ceiling Model::least(const Needs& all, bool with_consumer) const {
+  const std::vector<Need>& needs = all.stages;
   Ceiling best;
   const auto offer = [&](double rate, Limit limit, int stage) {
     if (best.rate == 0 || rate < best.rate) best = {rate, limit, stage};
@@ -452,8 +479,9 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
   }
   const double out = std::max(facts_.elements, 1e-9);
   const double step_cpu = with_consumer ? facts_.consumer_cpu_s / out : 0;
-  if (compute > 0) {
-    offer(facts_.cores / (compute + step_cpu), Limit::kCores, most);
+  if (compute + all.engine > 0) {
+    offer(facts_.cores / (compute + all.engine + step_cpu), Limit::kCores,
+          most);
   }
   if (asleep > 0) {
     // An explicit number that says the same is the nearer cause.
@@ -461,13 +489,18 @@ Ceiling Model::least(const std::vector<Need>& needs, double think, bool turns,
   }
   if (gil > 0) offer(kGilUse / (gil + step_cpu), Limit::kGil, most_gil);
   if (!with_consumer) return best;
-  think += facts_.next_s;
+  const double think = all.think + all.next;
   if (think <= 0) return best;
-  if (turns) {
+  if (all.turns) {
     // What read-ahead would overlap is added up.
     double latency = think;
-    for (const Need& need : needs) {
-      if (need.compute + need.wait > 0) latency += 1 / lane_rate(need);
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      Need need = needs[i];
+      if (need.compute + need.wait <= 0) continue;
+      // No more calls at once than there are elements in an output.
+      const double lanes = need.lanes > 0 ? need.lanes : facts_.cores;
+      need.lanes = std::max(1.0, std::min(lanes, ratios_[i]));
+      latency += 1 / lane_rate(need);
     }
     offer(1 / latency, Limit::kNone, -1);
     if (best.limit == Limit::kNone) best.stage = -1;
@@ -494,12 +527,15 @@ std::vector<int> Model::upstream(int stage) const {
 }
 
 Ceiling Model::with(const std::vector<Change>& changes) const {
-  std::vector<Need> needs = needs_;
-  double think = think_;
-  bool turns = turns_;
+  return with(changes, calibrated());
+}
+
+Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
+  std::vector<Need>& needs = all.stages;
+  const double was = least(all, true).rate;
   double rows = 1;  // per output, against now
   for (const Change& change : changes) {
-    if (change.prefetch) turns = *change.prefetch == 0;
+    if (change.prefetch) all.turns = *change.prefetch == 0;
     if (change.stage < 0) continue;
     const auto i = static_cast<std::size_t>(change.stage);
     Need& need = needs[i];
@@ -602,31 +638,39 @@ Ceiling Model::with(const std::vector<Change>& changes) const {
   }
   // A pipeline that is no longer behind runs ahead, beside the consumer: a step
   // that computes gets a core less often, one that wakes finds it taken.
-  const Ceiling ahead = least(needs, 0, false, false);
-  if (facts_.consumer_given && !facts_.bounded && !turns &&
-      now_.limit != Limit::kConsumer && ahead.rate * think > 1) {
+  const Ceiling ahead = least(all, false);
+  if (facts_.consumer_given && !facts_.bounded && !all.turns &&
+      now_.limit != Limit::kConsumer && ahead.rate * all.think > 1) {
     double compute = 0;
     for (const Need& need : needs) compute += need.compute;
     const double used = std::min(0.7, ahead.rate * compute / facts_.cores);
     const double step_cpu =
         facts_.consumer_cpu_s / std::max(facts_.elements, 1e-9);
-    think +=
+    all.think +=
         std::max(kSliceS * used / (1 - used),
                  ahead.limit == Limit::kCores ? step_cpu / facts_.cores : 0.0);
   }
-  Ceiling result = least(needs, think, turns, true);
-  const double growth = now_.rate > 0 ? result.rate / now_.rate : 1;
-  if (growth > 1.5) {
-    spread_blocks(growth, needs);
-    result = least(needs, think, turns, true);
+  // Cheaper blocks make it faster, and that makes for cheaper blocks.
+  constexpr int kRounds = 12;
+  Ceiling result = least(all, true);
+  Needs spread = all;
+  for (int round = 0; round < kRounds && was > 0; ++round) {
+    const double growth = result.rate / was;
+    if (growth <= 1.5) break;
+    spread = all;
+    spread_blocks(growth, spread);
+    result = least(spread, true);
   }
+  use_trials(changes, spread);
+  result = least(spread, true);
   result.rate *= rows;
   return result;
 }
 
 // Where little is to be had at a time, blocks hold a row or two, and native
 // stages cost what handling a block costs. More at a time are cheaper each.
-void Model::spread_blocks(double growth, std::vector<Need>& needs) const {
+void Model::spread_blocks(double growth, Needs& all) const {
+  std::vector<Need>& needs = all.stages;
   constexpr double kSmallBlockS = 100e-6;
   constexpr double kMostGrowth = 1024;
   constexpr double kFewRows = 4;
@@ -643,6 +687,43 @@ void Model::spread_blocks(double growth, std::vector<Need>& needs) const {
     if (s.sequential || s.batch_size > 0) floor += ratios_[i] * kSequencedS;
     const double spread = needs[i].compute / std::min(growth, kMostGrowth);
     needs[i].compute = std::min(needs[i].compute, std::max(floor, spread));
+  }
+  // So are hand-overs; the loop around next() stays.
+  const double loop = std::min(all.engine, all.next);
+  all.engine = loop + (all.engine - loop) / std::min(growth, kMostGrowth);
+}
+
+// What was tried says what all that lies behind a stage costs, the loop around
+// next() included.
+void Model::use_trials(const std::vector<Change>& changes, Needs& all) const {
+  for (const Change& change : changes) {
+    if (change.stage < 0) continue;
+    const StageFacts& s = facts_.stages[static_cast<std::size_t>(change.stage)];
+    const Trial fix = change.cache                  ? s.cached
+                      : change.packed               ? s.packed
+                      : change.unused               ? s.rest
+                      : change.executor == "native" ? s.native
+                                                    : Trial();
+    const bool mended = fix.wall_s > 0;
+    const Trial tried = mended ? fix : s.free;
+    if (tried.wall_s <= 0) continue;
+    std::vector<bool> kept(all.stages.size(), false);
+    const int outer = s.parent >= 0 ? s.parent : change.stage;
+    for (const int up : upstream(outer)) {
+      kept[static_cast<std::size_t>(up)] = true;
+    }
+    const bool last =
+        std::all_of(changes.begin(), changes.end(), [&](const Change& other) {
+          return other.stage >= 0 &&
+                 kept[static_cast<std::size_t>(other.stage)];
+        });
+    if (!last) continue;
+    for (std::size_t i = 0; i < all.stages.size(); ++i) {
+      if (!kept[i] || mended) all.stages[i] = Need();
+    }
+    all.next = tried.wall_s;
+    all.engine = tried.cpu_s;
+    return;
   }
 }
 
@@ -684,13 +765,64 @@ double Model::native_compute(std::size_t stage, const Need& need) const {
 }
 
 double Model::gain(const std::vector<Change>& changes) const {
-  if (now_.rate <= 0) return 1;
-  return with(changes).rate / now_.rate;
+  const Needs all = calibrated();
+  const double before = least(all, true).rate;
+  return before > 0 ? with(changes, all).rate / before : 1;
 }
 
 double Model::gain_over_measured(const std::vector<Change>& changes) const {
   const double rate = facts_.rate();
-  return rate > 0 ? with(changes).rate / rate : 1;
+  return rate > 0 ? with(changes, all_).rate / rate : 1;
+}
+
+Model::Needs Model::calibrated() const {
+  Needs all = all_;
+  // What others took of the cores is no need; few elements say little.
+  const bool late = facts_.run_delay_s < 0 ||
+                    facts_.run_delay_s > kLateShare * facts_.own_cpu_s;
+  const bool disturbed =
+      (late && facts_.other_cpu > kQuietShare * facts_.cores) ||
+      stretch_ < kKeptCores;
+  if (disturbed || facts_.elements < kTellingElements || now_.rate <= 0) {
+    return all;
+  }
+  const double missing = std::clamp(residual(), 1 / kMostMissing, kMostMissing);
+  const auto stretch = [&](Need& need) {
+    need.compute *= missing;
+    need.wait *= missing;
+  };
+  switch (now_.limit) {
+    case Limit::kCores:
+      for (Need& need : all.stages) need.compute *= missing;
+      all.engine *= missing;
+      break;
+    case Limit::kGil:
+      for (Need& need : all.stages) need.gil *= missing;
+      break;
+    case Limit::kWidth:
+    case Limit::kSerial:
+    case Limit::kWait:
+    case Limit::kDevice:
+      stretch(all.stages[static_cast<std::size_t>(now_.stage)]);
+      break;
+    case Limit::kNone: {
+      // Taking turns: the consumer's own time was measured.
+      const double think = all.think + all.next;
+      const double made = 1 / now_.rate - think;
+      const double seen = 1 / facts_.rate() - think;
+      if (made <= 0 || seen <= 0) break;
+      const double factor =
+          std::clamp(seen / made, 1 / kMostMissing, kMostMissing);
+      for (Need& need : all.stages) {
+        need.compute *= factor;
+        need.wait *= factor;
+      }
+      break;
+    }
+    case Limit::kConsumer:
+      break;
+  }
+  return all;
 }
 
 double Model::residual() const {
@@ -700,8 +832,9 @@ double Model::residual() const {
 
 double Model::compute_share(int stage) const {
   double all = 0;
-  for (const Need& need : needs_) all += need.compute;
-  return all > 0 ? needs_[static_cast<std::size_t>(stage)].compute / all : 0;
+  for (const Need& need : all_.stages) all += need.compute;
+  return all > 0 ? all_.stages[static_cast<std::size_t>(stage)].compute / all
+                 : 0;
 }
 
 double Model::parallelism(int stage) const {

@@ -18,6 +18,10 @@
 // which threads could run but had no core is no need of theirs. Calls that wait
 // share cores and GIL when they come back: at many calls at once they queue
 // (closed network, approximate mean value analysis).
+//
+// Where the pipeline as it is was measured and nobody else took its cores, time
+// that the model misses is put to what limits. A fix that takes that away takes
+// the missing time with it.
 #pragma once
 
 #include <optional>
@@ -49,9 +53,11 @@ struct Change {
   std::optional<std::int64_t> prefetch = std::nullopt;  // -1: AUTOTUNE
   std::optional<std::int64_t> batch = std::nullopt;
   bool unordered = false;
-  double compute = 1;  // factor of its computing
-  double wait = 1;     // factor of its waiting
-  double room = 1;     // factor of the memory budget
+  bool packed = false;  // its files are written anew, as the fix says
+  bool unused = false;  // left out
+  double compute = 1;   // factor of its computing
+  double wait = 1;      // factor of its waiting
+  double room = 1;      // factor of the memory budget
 };
 
 struct Ceiling {
@@ -79,7 +85,7 @@ class Model {
   explicit Model(const Facts& facts);
 
   const Facts& facts() const { return facts_; }
-  const std::vector<Need>& needs() const { return needs_; }
+  const std::vector<Need>& needs() const { return all_.stages; }
   /// The pipeline as it is.
   const Ceiling& now() const { return now_; }
   /// What bounds the pipeline, the consumer left aside.
@@ -109,8 +115,18 @@ class Model {
   std::vector<int> upstream(int stage) const;
 
  private:
-  Ceiling least(const std::vector<Need>& needs, double think, bool turns,
-                bool with_consumer) const;
+  /// Everything that one output needs.
+  struct Needs {
+    std::vector<Need> stages;
+    double engine = 0;  // computing outside of stages
+    double think = 0;   // of the consumer
+    double next = 0;    // taking an element that is ready
+    bool turns = false;
+  };
+  Ceiling least(const Needs& needs, bool with_consumer) const;
+  Ceiling with(const std::vector<Change>& changes, Needs needs) const;
+  /// The needs, so that they give the measured rate.
+  Needs calibrated() const;
 
   void find_ratios();
   /// Seconds (or anything) of a stage, summed, for one output.
@@ -121,16 +137,16 @@ class Model {
   void set_lanes(const StageFacts& s, Need& need) const;
   void set_nested_lanes();
   double lane_rate(const Need& need) const;
-  void spread_blocks(double growth, std::vector<Need>& needs) const;
+  void spread_blocks(double growth, Needs& all) const;
+  void use_trials(const std::vector<Change>& changes, Needs& all) const;
+  double engine_need() const;
   double native_compute(std::size_t stage, const Need& need) const;
   void copy_into_batches(std::size_t stage, std::vector<Need>& needs) const;
 
   Facts facts_;
   std::vector<double> ratios_;
-  std::vector<Need> needs_;
+  Needs all_;
   double stretch_ = 1;  // of computing, by want of cores
-  double think_ = 0;    // of the consumer, per output
-  bool turns_ = false;
   bool gil_bound_ = false;
   Ceiling now_;
   Ceiling pipeline_;

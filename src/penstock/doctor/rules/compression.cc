@@ -18,7 +18,7 @@ void compression(const Model& model, Findings& out) {
   f.code = "compression";
   f.stage = worst;
   const double left = 1 - std::min(share, 0.95);
-  f.changes = {{.stage = worst, .compute = left, .wait = left}};
+  f.changes = {{.stage = worst, .packed = true, .compute = left, .wait = left}};
   f.speedup = model.gain(f.changes);
   f.cause = "decompressing takes most of the time of reading";
   f.evidence = {

@@ -34,9 +34,10 @@ void small_files(const Model& model, Findings& out) {
   // Of a record in a large file.
   const double packed = 0.1e-6 + bytes / 2e9;
   const double left = std::min(1.0, packed * s.opens / std::max(all, 1e-9));
-  f.changes = {{.stage = worst, .compute = left, .wait = left}};
+  f.changes = {{.stage = worst, .packed = true, .compute = left, .wait = left}};
   if (s.parent >= 0) {
-    f.changes.push_back({.stage = s.parent, .compute = left, .wait = left});
+    f.changes.push_back(
+        {.stage = s.parent, .packed = true, .compute = left, .wait = left});
   }
   // Files that are few need not be listed.
   for (const int up : model.upstream(s.parent >= 0 ? s.parent : worst)) {

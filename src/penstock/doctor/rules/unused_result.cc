@@ -15,11 +15,11 @@ void unused_result(const Model& model, Findings& out) {
         s.unused_share >= 1 || call <= 0
             ? 0
             : std::min(1.0, model.facts().call_overhead_s / call);
-    const double used = std::max(1 - s.unused_share, least);
+    const double used = s.rest_native ? 0 : std::max(1 - s.unused_share, least);
     Finding f;
     f.code = "unused-result";
     f.stage = i;
-    f.changes = {{.stage = i, .compute = used, .wait = used}};
+    f.changes = {{.stage = i, .unused = true, .compute = used, .wait = used}};
     if (s.unused_share >= 1) {
       for (const int up : model.upstream(i)) {
         if (up != i)
@@ -30,7 +30,7 @@ void unused_result(const Model& model, Findings& out) {
         const std::vector<int>& inputs = stage_of(model, k).inputs;
         if (inputs.size() == 2 &&
             std::find(inputs.begin(), inputs.end(), i) != inputs.end()) {
-          f.changes.push_back({.stage = k, .compute = 0});
+          f.changes.push_back({.stage = k, .unused = true, .compute = 0});
         }
       }
     }
