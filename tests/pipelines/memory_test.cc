@@ -65,6 +65,24 @@ TEST(Memory, ABatchThatCannotFitIsAnError) {
   EXPECT_EQ(got[0].error.code(), StatusCode::kResourceExhausted) << got[0];
 }
 
+TEST(Memory, StagesThatHoldMoreThanTheBudgetTogetherAreAnError) {
+  // Either fits alone.
+  const Dataset dataset = large(100, 10 * kKiB)
+                              .filter([](const Element&) { return true; })
+                              .shuffle(30, 1)
+                              .window(30)
+                              .flat_map([](const Element& window) {
+                                return Dataset::of(window[0]);
+                              })
+                              .with_options({.memory_budget = 400 * kKiB});
+  const Outcomes got = run(dataset, 1000);
+  ASSERT_FALSE(got.empty());
+  EXPECT_EQ(got[0].error.code(), StatusCode::kResourceExhausted) << got[0];
+  const std::string text(to_std(got[0].error.message()));
+  EXPECT_NE(text.find("window#"), std::string::npos) << text;
+  EXPECT_NE(text.find("with the other stages"), std::string::npos) << text;
+}
+
 TEST(Memory, AWindowThatFitsWorks) {
   const Dataset dataset = large(100, 10 * kKiB)
                               .filter([](const Element&) { return true; })

@@ -343,8 +343,8 @@ class SequencerPipe final : public Pipe {
   std::int64_t since_snapshot_ = 0;
   Charge held_;  // for what the state keeps alive
   const HoldsRows* holds_rows_ = nullptr;
-  std::int64_t kept_ = 0;  // bytes of the state, charged there or as rows
-  void set_kept(std::int64_t bytes);
+  std::int64_t noted_kept_ = 0;  // by the run, while it waits for input
+  void note_kept(std::int64_t bytes);
   bool critical_ = false;  // when its step was claimed
   Mark first_;
 

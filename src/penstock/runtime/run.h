@@ -244,7 +244,8 @@ class Run : public std::enable_shared_from_this<Run> {
   /// A step of `stage` that cannot be smaller took `step` bytes, inputs and
   /// all, and made `made` of them.
   void note_step(Stage* stage, double step, double made);
-  /// Bytes that sequencers keep, and that only they can let go. Thread-safe.
+  /// Bytes that sequencers keep while they wait for input, and that only they
+  /// can let go. Thread-safe.
   void add_kept(std::int64_t bytes) {
     kept_.fetch_add(bytes, std::memory_order_relaxed);
   }

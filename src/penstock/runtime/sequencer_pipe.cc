@@ -220,11 +220,11 @@ SequencerPipe::SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op,
       held_(&run.account(), 0),
       holds_rows_(dynamic_cast<const HoldsRows*>(op_.get())) {}
 
-SequencerPipe::~SequencerPipe() { set_kept(0); }
+SequencerPipe::~SequencerPipe() { note_kept(0); }
 
-void SequencerPipe::set_kept(std::int64_t bytes) {
-  if (bytes != kept_) run_.add_kept(bytes - kept_);
-  kept_ = bytes;
+void SequencerPipe::note_kept(std::int64_t bytes) {
+  if (bytes != noted_kept_) run_.add_kept(bytes - noted_kept_);
+  noted_kept_ = bytes;
 }
 
 void SequencerPipe::add_input(std::unique_ptr<Pipe> pipe, const Mark& mark) {
@@ -500,7 +500,10 @@ void SequencerPipe::complete(Work& work) {
   closed_.clear();
   const std::int64_t own = op_->held_bytes(*state_);
   held_.resize(own);
-  set_kept(own + (holds_rows_ ? holds_rows_->row_bytes(*state_) : 0));
+  const std::int64_t kept =
+      own + (holds_rows_ ? holds_rows_->row_bytes(*state_) : 0);
+  // One that has rows to give may let them go.
+  note_kept(work.step.kind == Step::Kind::kNeed ? kept : 0);
   std::int64_t made = 0;
   for (const Item& item : work.emitted) made += item.size;
   if (made > 0) {
@@ -512,7 +515,7 @@ void SequencerPipe::complete(Work& work) {
     // other inputs have ready goes out with what it waits for.
     const std::int64_t inbox =
         inputs_[static_cast<std::size_t>(work.step.input)].bytes;
-    const std::int64_t held = kept_ + inbox;
+    const std::int64_t held = kept + inbox;
     const std::int64_t budget = run_.config().memory_budget;
     // The consumer waits for this stage, so no other will let anything go.
     const bool alone = critical_ && work.emitted.empty() && held > 0;
@@ -581,7 +584,7 @@ void SequencerPipe::complete(Work& work) {
     pipes_.clear();
     state_.reset();
     held_.reset();
-    set_kept(0);
+    note_kept(0);
   }
 }
 
