@@ -116,12 +116,22 @@ StatusOr<Block> join_rows(std::span<const Rows> parts) {
   return out;
 }
 
+bool Rows::whole_and_unshared() const {
+  return contiguous() && begin_ == 0 && count_ == block().size() &&
+         block_->unique();
+}
+
 StatusOr<Block> Rows::take_block() {
-  if (contiguous() && begin_ == 0 && count_ == block().size() &&
-      block_->unique()) {
+  if (whole_and_unshared()) {
     return std::move(const_cast<SharedBlock&>(*block_).block);
   }
   return materialize();
+}
+
+Ref<SharedBlock> Rows::take_whole() {
+  if (is_lazy() || !whole_and_unshared()) return nullptr;
+  count_ = 0;
+  return Ref<SharedBlock>::adopt(const_cast<SharedBlock*>(block_.detach()));
 }
 
 StatusOr<Block> Rows::materialize() const {

@@ -81,8 +81,13 @@ class Rows {
   /// nobody else holds is moved. Its bytes stay charged until the rows are
   /// gone.
   StatusOr<Block> take_block();
+  /// The block itself with its charge, to be changed, if these are all of its
+  /// rows and nobody else holds it; they are gone then. Else null.
+  Ref<SharedBlock> take_whole();
 
  private:
+  bool whole_and_unshared() const;
+
   BlockRef block_;
   std::int64_t begin_ = 0;
   std::int64_t count_ = 0;
@@ -100,6 +105,23 @@ struct Item {
   Mark mark;
   /// Position of the first row, where the sequencer that emitted it counts.
   std::int64_t tag = 0;
+
+  Item() = default;
+  Item(Item&& other) noexcept { *this = std::move(other); }
+  // Nearly always of one part, which InlinedVector moves at some cost.
+  Item& operator=(Item&& other) noexcept {
+    if (other.parts.size() == 1) {
+      parts.clear();
+      parts.push_back(std::move(other.parts.front()));
+    } else {
+      parts = std::move(other.parts);
+    }
+    other.parts.clear();
+    size = std::exchange(other.size, 0);
+    mark = std::move(other.mark);
+    tag = other.tag;
+    return *this;
+  }
 
   void add(Rows rows) {
     size += rows.size();

@@ -70,11 +70,15 @@ void Exchange::drop(SlotRef slot) {
     slots_.erase(slot);
     return;
   }
-  *slot = Slot();
+  slot->item.parts.clear();
+  slot->item.size = 0;
+  slot->item.mark = {};
+  slot->ready = slot->scripted = false;
   spare_.splice(spare_.begin(), slots_, slot);
 }
 
-void Exchange::fill(SlotRef slot, Item item, std::int64_t now, bool overtake) {
+void Exchange::fill(SlotRef slot, Item&& item, std::int64_t now,
+                    bool overtake) {
   total_rows_ += item.size - slot->expected_rows;
   slot->item = std::move(item);
   slot->bytes = slot->item.byte_size();

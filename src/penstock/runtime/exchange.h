@@ -45,7 +45,7 @@ class Exchange {
   }
   /// Fills a place; it may overtake pending ones when the stage is unordered.
   /// The slot must not be used afterwards.
-  void fill(SlotRef slot, Item item, std::int64_t now, bool overtake = false);
+  void fill(SlotRef slot, Item&& item, std::int64_t now, bool overtake = false);
   /// No more slots will be appended.
   void end() { ended_ = true; }
 

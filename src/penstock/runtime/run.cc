@@ -198,7 +198,7 @@ bool Run::complete(Work& work, Work* next) {
     found = next != nullptr && find_work(ClaimKind::kCpu, *next);
   }
   idle.clear();
-  work = Work();
+  work.clear();
   // Last of all: close() returns at zero, and nothing may be left then.
   if (in_flight_.fetch_sub(1) == 1 && cancelled_.load()) {
     std::lock_guard lock(mutex_);  // whoever waits has looked, or sees zero

@@ -126,6 +126,12 @@ struct Work {
   absl::InlinedVector<std::int64_t, 4> stage_bytes;  // when sampled
   /// What stages did with files and pictures; seldom any.
   absl::InlinedVector<std::pair<Stage*, WorkCounters>, 1> done;
+
+  /// As if it were new. Assigning a new one would visit each member twice.
+  void clear() {
+    std::destroy_at(this);
+    std::construct_at(this);
+  }
 };
 
 struct RunConfig {

@@ -524,10 +524,17 @@ void SegmentPipe::run(Work& work) {
     if (stage != nullptr) work.done.emplace_back(stage, counters);
     counters = {};
   };
-  Block block;
+  // The block that came in becomes the one that goes out, if it is whole.
+  Ref<SharedBlock> shared;
+  if (!work.resumed && !work.from_index && work.input.parts.size() == 1) {
+    shared = work.input.parts.front().take_whole();
+  }
+  const bool in_place = bool(shared);
+  if (!in_place) shared = make_ref<SharedBlock>(Block());
+  Block& block = shared->block;
   if (work.resumed) {
     block = std::move(work.resumed->rows);
-  } else {
+  } else if (!in_place) {
     if (chain && chain->user_code) {
       scheduler.user_code_begin(&run_, chain->base_stage);
     }
@@ -617,17 +624,23 @@ void SegmentPipe::run(Work& work) {
   }
   work.reservation.resize(work.bytes);
   work.bytes += context.charged_bytes;
+  // Inputs are let go before the result is filed: their bytes are free then.
+  Charge input_charge = std::exchange(shared->charge, {});
   if (!block.empty()) {
-    work.output.add(Rows(BlockRef(
-        make_ref<SharedBlock>(std::move(block), std::move(work.reservation)))));
+    shared->charge = std::move(work.reservation);
+    work.output.add(Rows(BlockRef(std::move(shared))));
   }
   if (work.left) {
     work.left->mark = work.output.mark.after(work.output.size);
     work.left->keep = work.resumed ? std::move(work.resumed->keep)
                                    : std::move(work.input.parts);
+    if (in_place) {
+      work.left->keep.assign(1, Rows(BlockRef(make_ref<SharedBlock>(
+                                    Block(), std::move(input_charge)))));
+    }
   }
-  work.input_bytes = work.input.byte_size();
-  // Inputs are let go before the result is filed: their bytes are free then.
+  work.input_bytes = work.input.byte_size() + input_charge.bytes();
+  input_charge.reset();
   work.input.parts.clear();
   if (work.resumed) work.resumed->keep.clear();
   work.batch_memory = {};
