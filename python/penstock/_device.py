@@ -53,6 +53,23 @@ class DeviceDataset:
         self._n = n
         self._name = name
 
+    @property
+    def _stage(self) -> str:
+        number = self._dataset._native.stage.rpartition("#")[2].partition(":")[0]
+        name = f":{self._name}" if self._name else ""
+        return f"prefetch_to_device#{int(number) + 1}{name}"
+
+    def explain(self) -> str:
+        """As `Dataset.explain`, with the copy behind the graph's last stage.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(4).prefetch_to_device(lambda x: x, name="gpu")
+        >>> print(ds.explain().splitlines()[1])
+        prefetch_to_device#1:gpu  prefetch_to_device(n=2)
+        """
+        graph, plan, rest = self._dataset.explain().partition("plan:\n")
+        return f"{graph}{self._stage}  prefetch_to_device(n={self._n})\n{plan}{rest}"
+
     def __iter__(self) -> DeviceIterator:
         return DeviceIterator(self, None)
 

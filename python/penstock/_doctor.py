@@ -188,7 +188,7 @@ class Observation:
             "source": False,
             "sequential": True,
         }
-        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={n})", ""))
+        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={device._n})", ""))
         self.plan.device = last + 1
         self.put = put
 
@@ -449,11 +449,6 @@ class Observation:
         _add_native_forms(self.plan, stages)
         trials.add_trials(self.plan, stages)
         staged = sum(s["cpu_s"] for s in stages)
-        engine = (
-            self.seen.cpu_budget
-            + 4
-            + sum(s["max_parallelism"] for s in stages if s["blocking"])
-        )
         output = len(stages) - 1
         graph = [i for i, s in enumerate(stages) if s.get("parent", -1) < 0]
         output = graph[-1] if graph else output
@@ -477,9 +472,10 @@ class Observation:
             "foreign_cpu_s": max(
                 0.0,
                 self.process_cpu_s - staged - self.main_cpu_s - self.cpu.watching,
-            ),
+            )
+            + self.cpu.beside,
             "engine_cpu_s": self._engine_cpu_s(staged),
-            "foreign_threads": max(0, self.threads - engine),
+            "foreign_threads": max(0, self.threads),
             "other_cpu": max(0.0, self.cpu.machine - self.cpu.own)
             / max(self.seconds, 1e-9),
             "throttled_s": self.cpu.throttled,

@@ -33,12 +33,13 @@ _LEAST_SEEN = 10  # fewer looks at a function do not split its time
 class CpuTimes:
     """Seconds so far, as `_penstock.ProcessClocks` reads them."""
 
-    own: float = 0.0  # this process and its children
+    own: float = 0.0  # this process and its workers
     machine: float = 0.0  # everybody, on the cores we may use
     throttled: float = 0.0  # of the container, by its quota
     run_delay: float = 0.0  # engine threads and workers without a core; -1: ?
-    threads: int = 0  # of this process, now
+    threads: int = 0  # that the engine did not start, now
     watching: float = 0.0  # threads that only watch: the engine's and our own
+    beside: float = 0.0  # threads of workers that do not call functions
 
     def __sub__(self, other: CpuTimes) -> CpuTimes:
         told = self.run_delay >= 0 and other.run_delay >= 0
@@ -49,6 +50,8 @@ class CpuTimes:
             self.run_delay - other.run_delay if told else -1.0,
             self.threads,
             self.watching - other.watching,
+            # That of a worker which has ended since is not there any more.
+            max(0.0, self.beside - other.beside),
         )
 
 

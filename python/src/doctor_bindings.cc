@@ -336,7 +336,7 @@ void bind_doctor(nb::module_& m) {
   });
   nb::class_<ProcessClocks>(m, "ProcessClocks")
       .def(nb::init<>())
-      // (own, machine, throttled, run delay, threads, watching)
+      // (own, machine, throttled, run delay, threads, watching, beside)
       .def("read", [](ProcessClocks& clocks) {
         ProcessClocks::Times t;
         {
@@ -344,7 +344,7 @@ void bind_doctor(nb::module_& m) {
           t = clocks.read();
         }
         return std::tuple(t.own, t.machine, t.throttled, t.run_delay, t.threads,
-                          t.watching);
+                          t.watching, t.beside);
       });
   // Without the iterations that `dataset` has counted.
   m.def("fresh_dataset",

@@ -44,7 +44,14 @@ std::vector<int> numbers_in(const std::string& directory) {
   return found;
 }
 
-void add_children(int pid, std::vector<int>& found) {
+// Of all that this process started, those that run functions for it; burning
+// processes of the user's are others.
+bool is_worker(int pid) {
+  const std::string text = read_text(absl::StrCat("/proc/", pid, "/cmdline"));
+  return text.find("penstock._worker") != std::string::npos;
+}
+
+void add_children(int pid, std::vector<int>& found, bool theirs_too) {
   const std::string tasks = absl::StrCat("/proc/", pid, "/task");
   for (const int task : numbers_in(tasks)) {
     const std::string text =
@@ -55,7 +62,7 @@ void add_children(int pid, std::vector<int>& found) {
          child = std::strtol(at, &end, 10)) {
       at = end;
       found.push_back(static_cast<int>(child));
-      add_children(static_cast<int>(child), found);
+      if (theirs_too) add_children(static_cast<int>(child), found, true);
     }
   }
 }
@@ -154,7 +161,7 @@ ProcessClocks::Times ProcessClocks::read() {
     run_delay_ns_ += since(delays_, id, delay);
   };
   const std::vector<int> tasks = numbers_in("/proc/self/task");
-  times.threads = static_cast<int>(tasks.size());
+  times.threads = -1;  // the main thread
   for (const int task : tasks) {
     const std::string path = absl::StrCat("/proc/self/task/", task);
     const std::string name = read_text(path + "/comm");
@@ -163,14 +170,31 @@ ProcessClocks::Times ProcessClocks::read() {
     } else if (is_watcher(name)) {
       const CoreTime time = core_time(path + "/schedstat");
       if (time.used >= 0) watching_ns_ += since(watchers_, task, time.used);
+    } else {
+      ++times.threads;
     }
   }
+  std::vector<int> started;
+  add_children(static_cast<int>(getpid()), started, false);
   std::vector<int> children;
-  add_children(static_cast<int>(getpid()), children);
+  for (const int child : started) {
+    const auto [at, fresh] = workers_.try_emplace(child, false);
+    if (fresh) at->second = is_worker(child);
+    if (!at->second) continue;
+    children.push_back(child);
+    add_children(child, children, true);
+  }
   for (const int child : children) {
     const std::string path = absl::StrCat("/proc/", child);
-    times.own += stat_ticks(read_text(path + "/stat")) / tick;
+    const double used = stat_ticks(read_text(path + "/stat")) / tick;
+    times.own += used;
     add(child, path + "/schedstat");
+    const std::int64_t main = core_time(path + "/schedstat").used;
+    if (main >= 0) {
+      times.beside += std::max(0.0, used - 1e-9 * static_cast<double>(main));
+    }
+    const auto all = static_cast<int>(numbers_in(path + "/task").size());
+    times.threads += std::max(0, all - 1);
   }
   first_ = false;
   times.run_delay = told ? 1e-9 * static_cast<double>(run_delay_ns_) : -1;

@@ -13,13 +13,17 @@ namespace penstock::python {
 class ProcessClocks {
  public:
   struct Times {
-    double own = 0;        // this process and those it started
+    double own = 0;        // this process and its workers
     double machine = 0;    // everybody, on the cores we may use
     double throttled = 0;  // of the container, by its quota
     /// Threads of the engine and worker processes could run but had no core;
     /// -1 where the kernel does not tell.
     double run_delay = -1;
+    /// Threads of this process and its workers that the engine did not start,
+    /// their main threads aside.
     int threads = 0;
+    /// CPU time of worker processes beside their main threads, which call.
+    double beside = 0;
     /// Threads that run no function: the engine's monitor, the GIL's watcher.
     double watching = 0;
   };
@@ -29,6 +33,7 @@ class ProcessClocks {
  private:
   std::unordered_map<int, std::int64_t> delays_;    // by thread
   std::unordered_map<int, std::int64_t> watchers_;  // CPU time
+  std::unordered_map<int, bool> workers_;           // by child
   std::int64_t run_delay_ns_ = 0;
   std::int64_t watching_ns_ = 0;
   bool first_ = true;

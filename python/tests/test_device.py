@@ -103,6 +103,20 @@ def test_a_dropped_iterator_ends_its_thread():
     assert threading.active_count() == before
 
 
+def test_it_is_a_stage_with_a_name():
+    ds = ps.Dataset.range(4).map(lambda x: x, name="same").batch(2)
+    device = ds.prefetch_to_device(lambda b: b, name="gpu")
+    lines = device.explain().splitlines()
+    assert lines[3].startswith("prefetch_to_device#3:gpu  prefetch_to_device(n=2)")
+    assert lines[4] == "plan:"
+    assert lines[:3] == ds.explain().splitlines()[:3]
+    report = ps.doctor(device, seconds=0.2)
+    assert report.stages[-1].label == "prefetch_to_device#3:gpu"
+    assert report.stages[-1].name == "gpu"
+    with pytest.raises(TypeError, match="name"):
+        ds.prefetch_to_device(lambda b: b, name=3)
+
+
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="n must be >= 1"):
         batches().prefetch_to_device(id, n=0)

@@ -363,3 +363,14 @@ def unordered_stragglers(tmp):
 
     ds = R(N).map(sometimes, deterministic=False).batch(4)
     return ds, work.step(0.02)
+
+
+@healthy
+def a_long_loop_in_processes(tmp):
+    def counts(x):
+        s = 0
+        for i in range(60_000):
+            s = (s * 31 + i) % 1_000_003
+        return s
+
+    return R(N).map(counts).batch(4), None

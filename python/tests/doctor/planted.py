@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 import threading
 import time
+import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,20 @@ def serial_among_decoys(tmp):
     ds = R(N).map(lambda x: x + 1, num_parallel_calls=1)
     ds = ds.map(work.sleeper(0.009), num_parallel_calls=1, name="decode")
     return ds.map(lambda x: x * 2).batch(2), work.step(0.001)
+
+
+@fault("serial-stage", "map#1")
+def serial_native_work(tmp):
+    return R(N).map(work.native_work(3_000), num_parallel_calls=1).batch(8), None
+
+
+@fault("serial-stage", "interleave#1")
+def serial_interleave_of_a_long_cycle(tmp):
+    def shard(i):
+        return R(1000).map(work.sleeper(0.007))
+
+    ds = R(N).interleave(shard, cycle_length=8, num_parallel_calls=1)
+    return ds.batch(4), None
 
 
 @fault("serial-stage", "filter#1")
@@ -306,6 +322,16 @@ def stragglers(tmp):
 
 
 @fault("memory-budget", "map#1")
+def no_room_for_batches_of_two_large_elements(tmp):
+    def make(x):
+        time.sleep(0.03)
+        return np.zeros((1000, 1000), np.float32)
+
+    options = ps.Options(memory_budget=32_000_000)
+    return R(N).map(make).batch(2).with_options(options), work.step(0.001)
+
+
+@fault("memory-budget", "map#1")
 def no_room_for_results(tmp):
     def large(x):
         time.sleep(0.01)
@@ -313,6 +339,17 @@ def no_room_for_results(tmp):
 
     ds = R(N).map(large)
     return ds.with_options(ps.Options(memory_budget=1_000_000)), None
+
+
+@fault("no-prefetch", "prefetch#2")
+def nothing_ahead_of_a_generator(tmp):
+    def make():
+        while True:
+            time.sleep(0.005)
+            yield np.zeros(10)
+
+    ds = ps.Dataset.from_generator(make)
+    return ds.batch(2).prefetch(0), work.step(0.008)
 
 
 @fault("no-prefetch", "prefetch#2")
@@ -332,6 +369,17 @@ def nothing_ahead_of_batches(tmp):
 @fault("cache-missing", "map#1")
 def the_same_every_epoch(tmp):
     return R(200).map(work.native_work(6_000)).repeat().batch(8), None
+
+
+@fault("cache-missing", "map#1:decode")
+def pictures_decoded_again_for_other_crops(tmp):
+    y, x = np.mgrid[0:480, 0:640]
+    picture = np.stack([x % 256, y % 256, (x * y) % 256], -1).astype(np.uint8)
+    data = ps.image.encode_jpeg(picture)
+    ds = ps.Dataset.from_list([data] * 40)
+    ds = ds.map(lambda b: ps.image.decode_jpeg(b, channels=3), name="decode")
+    ds = ds.repeat().map(lambda i: ps.image.random_crop(i, (64, 64, 3)))
+    return ds.batch(8), None
 
 
 @fault("cache-missing", "map#1")
@@ -398,6 +446,11 @@ def batches_of_one(tmp):
     return ds, None
 
 
+@fault("batch-size", "batch#1")
+def batches_of_one_that_nothing_follows(tmp):
+    return R(100 * N).batch(1), None
+
+
 @fault("transfer", "prefetch_to_device#3")
 def a_slow_copy(tmp, fixed=False):
     def put(batch):
@@ -447,6 +500,17 @@ def threads_inside_a_function(tmp):
 
 
 @fault("oversubscribed", "map#1")
+def threads_inside_worker_processes(tmp):
+    blob = zlib.compress(bytes(range(256)) * 4000)
+
+    def spreads(x):
+        with ThreadPoolExecutor(8) as pool:
+            return sum(map(len, pool.map(zlib.decompress, [blob] * 16))) + int(x)
+
+    return R(N).map(spreads, executor="process").batch(2), None
+
+
+@fault("oversubscribed", "map#1")
 def threads_inside_a_function_beside_other_load(tmp):
     work.other_load(tmp, 2 * os.cpu_count(), 1.0)
     spreads = work.threaded(np.sin, np.linspace(0.0, 1.0, 400_000))
@@ -462,6 +526,12 @@ def others_take_the_cores_now_and_then(tmp):
 @fault("unstable", "map#1")
 def others_take_the_cores_all_the_time(tmp):
     work.other_load(tmp, 2 * os.cpu_count(), 1.0)
+    return R(N).map(work.native_work(3_000)).batch(8), None
+
+
+@fault("unstable", "map#1")
+def children_of_the_users_take_the_cores(tmp):
+    work.other_load(tmp, 2 * os.cpu_count(), 1.0, children=True)
     return R(N).map(work.native_work(3_000)).batch(8), None
 
 

@@ -227,6 +227,18 @@ def test_who_decodes_pictures():
     assert [s["decodes"] for s in stages] == [False, True, False]
 
 
+@truth("decodes", "cpu_s", "busy_s")
+def test_time_of_fused_maps_is_where_pictures_are_decoded():
+    data = ps.image.encode_jpeg(np.zeros((240, 320, 3), np.uint8))
+    ds = ps.Dataset.from_list([data] * 8)
+    ds = ds.map(lambda b: ps.image.decode_jpeg(b, channels=3)).repeat()
+    ds = ds.map(lambda i: ps.image.random_crop(i, (32, 32, 3)))
+    assert "map#1 and map#3: fused" in ds.explain()
+    stages = facts_of(ds)["stages"]
+    assert [s["decodes"] for s in stages] == [False, True, False, False]
+    assert stages[1]["busy_s"] > 0 and stages[3]["busy_s"] == 0
+
+
 @truth("bytes")
 def test_bytes_of_elements():
     s = facts_of(R(N).map(lambda x: ps.cast(np.zeros(1000, np.uint8), ps.uint8) + 0))
@@ -295,6 +307,39 @@ def test_threads_of_the_functions_own():
         assert f["foreign_cpu_s"] > 0.4 * f["own_cpu_s"] > 0
     f = facts_of(R(N).map(work.native_work(3_000)).batch(8))
     assert f["foreign_cpu_s"] < 0.5 * f["seconds"]
+
+
+@truth("foreign_cpu_s", "foreign_threads")
+def test_threads_inside_worker_processes():
+    data = np.linspace(0.0, 1.0, 200_000)
+
+    def spreads(x):
+        with ThreadPoolExecutor(4) as pool:
+            return sum(pool.map(lambda _: np.sin(data).sum(), range(8))) + x
+
+    f = facts_of(R(N).map(spreads, executor="process"), 1.5)
+    assert f["foreign_threads"] >= 2
+    assert f["foreign_cpu_s"] > 0.4 * f["own_cpu_s"] > 0
+
+    def alone(x):
+        return np.sin(data).sum() + x
+
+    f = facts_of(R(N).map(alone, executor="process"), 1.0)
+    assert f["foreign_cpu_s"] < 0.3 * f["own_cpu_s"]
+
+
+@truth("other_cpu")
+def test_children_that_are_no_workers_are_others(tmp_path):
+    load = tmp_path / "while this exists"
+    load.mkdir()
+    work.other_load(str(load), 2, 1.0, children=True)
+    try:
+        time.sleep(0.3)
+        f = facts_of(R(N).map(work.sleeper(0.005)), 1.0)
+    finally:
+        load.rmdir()
+    assert f["other_cpu"] > 0.5
+    assert f["own_cpu_s"] < 0.5 * f["seconds"]
 
 
 @truth("throttled_s")

@@ -27,6 +27,7 @@ N = 10_000_000
 PLANTED = [
     "serial_sleep",
     "serial_among_decoys",
+    "serial_interleave_of_a_long_cycle",
     "capped_sleep",
     "generator_that_sleeps",
     "gil_by_a_shared_list",
@@ -34,6 +35,9 @@ PLANTED = [
     "gil_inside_a_flat_map",
     "a_service_behind_a_step",
     "nothing_ahead",
+    "nothing_ahead_of_a_generator",
+    "no_room_for_batches_of_two_large_elements",
+    "batches_of_one_that_nothing_follows",
     "filter_behind_a_costly_map",
     "a_branch_that_nothing_reads",
     "a_slow_copy",

@@ -110,11 +110,19 @@ while time.monotonic() < end and os.path.exists(tmp):
 """
 
 
-def other_load(tmp: str, processes: int, on: float, off: float = 0.0) -> None:
+_CHILDREN: list[subprocess.Popen[bytes]] = []  # they end by themselves
+
+
+def other_load(
+    tmp: str, processes: int, on: float, off: float = 0.0, children: bool = False
+) -> None:
     """Processes that are not ours and burn, all of them `on` and `off` together,
     for as long as the directory `tmp` exists."""
     burn = [sys.executable, "-c", _LOAD, tmp, str(on), str(off)]
     for _ in range(processes):
+        if children:
+            _CHILDREN.append(subprocess.Popen(burn))
+            continue
         # Of a shell that ends at once: nobody's child.
         subprocess.run(
             ["sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *burn], check=True

@@ -108,6 +108,15 @@ Diagnosis diagnose(const Model& model) {
   if (primary) {
     std::erase_if(d.findings, [](const Finding& x) { return x.secondary; });
   }
+  // What others do to the pipeline, only where nothing is wrong with itself.
+  const bool own =
+      std::any_of(d.findings.begin(), d.findings.end(), [](const Finding& x) {
+        return x.code != "unstable" && x.code != "cpu-saturated";
+      });
+  if (own) {
+    std::erase_if(d.findings,
+                  [](const Finding& x) { return x.code == "unstable"; });
+  }
   const bool speed =
       std::any_of(d.findings.begin(), d.findings.end(),
                   [](const Finding& x) { return x.speedup.has_value(); });
@@ -115,13 +124,12 @@ Diagnosis diagnose(const Model& model) {
     std::erase_if(d.findings,
                   [](const Finding& x) { return x.code == "cpu-saturated"; });
   }
-  // Largest gain first; what others do to the pipeline comes after what is
-  // wrong with it.
+  // Largest gain first; the honest limit is no fault, and comes last.
   std::stable_sort(d.findings.begin(), d.findings.end(),
                    [](const Finding& a, const Finding& b) {
-                     const bool a_other = a.code == "unstable";
-                     const bool b_other = b.code == "unstable";
-                     if (a_other != b_other) return b_other;
+                     const bool a_limit = a.code == "cpu-saturated";
+                     const bool b_limit = b.code == "cpu-saturated";
+                     if (a_limit != b_limit) return b_limit;
                      return a.speedup.value_or(0) > b.speedup.value_or(0);
                    });
   for (const Finding& x : d.findings) {

@@ -666,5 +666,136 @@ TEST(Doctor, ASourceThatOpensItsFilesIsNamedItself) {
   EXPECT_EQ(d.findings.front().stage, 0);
 }
 
+TEST(Doctor, AnExplicitOneIsTheCauseBesideAnyCycleLength) {
+  Facts f = one_sleeper();
+  f.stages[1].op = "interleave";
+  f.stages[1].label = "interleave#1";
+  f.stages[1].cycle_length = 8;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_EQ(d.findings.size(), 1u);
+  EXPECT_EQ(d.findings.front().code, "serial-stage");
+}
+
+TEST(Doctor, AnExplicitOneOnANativeStageIsFound) {
+  Facts f = pipeline(100);
+  f.stages[1].executor = "native";
+  f.stages[1].user_code = false;
+  f.stages[1].parallel_calls = 1;
+  f.stages[1].busy_s = f.stages[1].cpu_s = 9.9;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "serial-stage");
+  EXPECT_NEAR(*d.findings.front().speedup, 4, 0.1);
+}
+
+TEST(Doctor, LoadOfOthersIsNoFaultBesideOneOfThePipelinesOwn) {
+  Facts f = native_map();
+  f.stages[0].in_order_source = true;
+  f.stages[0].cardinality = 100'000;
+  f.stages[1].op = "shuffle";
+  f.stages[1].in_order_source = true;
+  f.stages[1].window = 10;
+  for (std::size_t i = 0; i < 12; i += 2) {
+    f.windows[i].elements *= 0.4;
+    f.windows[i].other_cpu = 2;
+  }
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "shuffle-window");
+  for (const Finding& x : d.findings) EXPECT_NE(x.code, "unstable");
+}
+
+TEST(Doctor, CoresThatOthersLeaveAreSaturated) {
+  Facts f = native_map();
+  f.stages[1].busy_s = 30;
+  f.stages[1].cpu_s = f.own_cpu_s = 24;
+  f.run_delay_s = 10;
+  f.other_cpu = 1.2;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_EQ(d.findings.size(), 1u);
+  EXPECT_EQ(d.findings.front().code, "cpu-saturated");
+  EXPECT_TRUE(d.healthy);
+}
+
+TEST(Doctor, BatchesThatRanFarAheadAreJudgedByTheLoopThatTakesThem) {
+  for (const auto& [size, found] :
+       {std::pair<int, bool>{1, true}, {1024, false}}) {
+    Facts f = pipeline(1e6);
+    f.stages[1].op = "batch";
+    f.stages[1].label = "batch#1";
+    f.stages[1].executor = "";
+    f.stages[1].user_code = false;
+    f.stages[1].batch_size = size;
+    f.stages[0].elements = f.stages[1].elements = f.stages[1].calls = 0;
+    f.next_s = 1e-6;
+    const Diagnosis d = diagnose(Model(f));
+    EXPECT_EQ(!d.findings.empty() && d.findings.front().code == "batch-size",
+              found)
+        << size;
+  }
+}
+
+TEST(Doctor, ABatchOfTwoLargeElementsIsNotTooLarge) {
+  for (const auto& [size, found] :
+       {std::pair<int, bool>{2, false}, {256, true}}) {
+    Facts f = pipeline(10);
+    f.memory_budget = 32e6;
+    f.stages[1].op = "batch";
+    f.stages[1].batch_size = size;
+    f.stages[1].user_code = false;
+    f.stages[1].executor = "";
+    f.stages[1].spec_bytes = 8e6;
+    f.stages[1].busy_s = f.stages[1].cpu_s = 1;
+    const Diagnosis d = diagnose(Model(f));
+    bool said = false;
+    for (const Finding& x : d.findings) said = said || x.code == "batch-size";
+    EXPECT_EQ(said, found) << size;
+  }
+}
+
+TEST(Doctor, LanesOfCallsThatComputeStandStillWithoutACore) {
+  for (const auto& [other, found] :
+       {std::pair<double, bool>{0.1, true}, {3, false}}) {
+    Facts f = pipeline(20);
+    f.stages[1].executor = "process";
+    f.stages[1].width = f.stages[1].max_parallelism = 12;
+    f.stages[1].blocking = true;
+    f.stages[1].busy_s = 26;
+    f.stages[1].work_s = 24;
+    f.stages[1].worker_cpu_s = 8;
+    f.stages[1].wait_order_s = 150;
+    f.own_cpu_s = 8;
+    f.run_delay_s = 8;
+    f.other_cpu = other;
+    bool said = false;
+    for (const Finding& x : diagnose(Model(f)).findings) {
+      said = said || x.code == "head-of-line";
+    }
+    EXPECT_EQ(said, found) << other;
+  }
+}
+
+TEST(Doctor, WhatStandsStillByTurnsIsNotMendedByASourceOfSeveral) {
+  Facts f = pipeline(1 / 0.018);
+  f.cores = 2;
+  f.stages[0].sequential = true;
+  f.stages[0].label = "from_generator#0";
+  f.stages[0].op = "from_generator";
+  f.stages[0].user_code = true;
+  f.stages[0].executor = "thread";
+  f.stages[0].calls = f.stages[0].elements;
+  f.stages[0].busy_s = f.stages[0].gil_hold_s = 0.01 * f.elements;
+  f.stages[0].gil_held_s = 0;
+  f.stages[1].op = "prefetch";
+  f.stages[1].prefetch = 0;
+  f.stages[1].user_code = false;
+  f.stages[1].executor = "";
+  f.consumer_wait_s = 0.01 * f.elements;
+  f.consumer_think_s = 0.008 * f.elements;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "no-prefetch");
+}
+
 }  // namespace
 }  // namespace penstock::doctor

@@ -86,7 +86,7 @@ int threaded_stage(const Facts& facts) {
   int stage = -1;
   for (std::size_t i = 0; i < facts.stages.size(); ++i) {
     const StageFacts& s = facts.stages[i];
-    if (!s.user_code || !is_thread(s)) continue;
+    if (!s.user_code || (!is_thread(s) && !is_process(s))) continue;
     if (stage < 0 ||
         s.busy_s > facts.stages[static_cast<std::size_t>(stage)].busy_s) {
       stage = static_cast<int>(i);
@@ -355,8 +355,8 @@ void Model::set_lanes(const StageFacts& s, Need& need) const {
   if (s.sequential) {
     need.lanes = 1;
     need.kind = Limit::kSerial;
-  } else if (s.parallel_calls > 0 && s.executor != "native" &&
-             (s.user_code || s.op == "interleave")) {
+  } else if (s.parallel_calls > 0 && (s.user_code || s.op == "interleave" ||
+                                      s.op == "map" || s.op == "filter")) {
     need.lanes = s.parallel_calls;
     need.kind = Limit::kWidth;
   } else if (s.cycle_length > 0) {
@@ -647,7 +647,7 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
     const double step_cpu =
         facts_.consumer_cpu_s / std::max(facts_.elements, 1e-9);
     all.think +=
-        std::max(kSliceS * used / (1 - used),
+        std::max(std::min(kSliceS, all.think) * used / (1 - used),
                  ahead.limit == Limit::kCores ? step_cpu / facts_.cores : 0.0);
   }
   // Cheaper blocks make it faster, and that makes for cheaper blocks.

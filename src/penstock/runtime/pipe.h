@@ -106,6 +106,9 @@ class SegmentPipe final : public Pipe {
     Stage* stage;
     bool last = true;  // of the parts of its stage: its rows are counted
     std::vector<Stage*> joined;  // stages whose work it does besides
+    Stage* draws = nullptr;      // whose random values it draws, if not its own
+
+    Stage* draws_for() const { return draws != nullptr ? draws : stage; }
   };
 
   explicit SegmentPipe(Run& run) : Pipe(run) {}

@@ -586,7 +586,7 @@ void SegmentPipe::run(Work& work) {
             : nullptr;
     context.sink = last && !work.batch_memory.empty() ? &sink : nullptr;
     context.stage = &link.stage->info;
-    context.stage_salt = link.stage->salt;
+    context.stage_salt = link.draws_for()->salt;
     const std::int64_t rows = block.size();
     if (link.traits.user_code) scheduler.user_code_begin(&run_, link.stage);
     Status status;

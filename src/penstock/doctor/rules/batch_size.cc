@@ -14,7 +14,7 @@ void batch_size(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
-    if (s.batch_size <= 0 || s.elements <= 0) continue;
+    if (s.batch_size <= 0 || facts.elements <= 0) continue;
     // Work per batch: this stage and what lies behind it, the consumer's loop
     // included when it has nothing else to do.
     double behind = 0;
@@ -28,10 +28,16 @@ void batch_size(const Model& model, Findings& out) {
       for (const int u : up) before |= u == k && k != i;
       if (!before) behind += cost;
     }
+    if (facts.consumer_think_s <= 0) {
+      behind += facts.next_s;
+      all += facts.next_s;
+    }
     const auto size = static_cast<double>(s.batch_size);
-    const double per_batch = behind * facts.elements / s.elements;
+    // What ran far ahead may have stood still since.
+    const double made = s.elements > 0 ? s.elements : facts.elements;
+    const double per_batch = behind * facts.elements / made;
     const double rows =
-        s.elements * static_cast<double>(s.batch_size) / facts.seconds;
+        made * static_cast<double>(s.batch_size) / facts.seconds;
     const double bytes = s.bytes_per_element();
     // A copy to the device takes as long as its bytes.
     const bool copies = model.pipeline().limit == Limit::kDevice;
@@ -53,8 +59,9 @@ void batch_size(const Model& model, Findings& out) {
       out.push_back(std::move(f));
       continue;
     }
+    // Of large elements any batch is large.
     if (facts.memory_budget > 0 && bytes > 0.2 * facts.memory_budget &&
-        s.batch_size > 1) {
+        bytes < 0.05 * facts.memory_budget * size) {
       const auto smaller = std::max<std::int64_t>(
           1, static_cast<std::int64_t>(static_cast<double>(s.batch_size) *
                                        0.05 * facts.memory_budget / bytes));

@@ -12,7 +12,11 @@ void cpu_saturated(const Model& model, Findings& out) {
   double busy = 0;
   for (int i = 0; i < num_stages(model); ++i) busy += need_of(model, i).compute;
   busy = std::max(busy * facts.rate(), busy_cores(model));
-  if (busy < 0.75 * facts.cores) return;
+  // Or those that others leave.
+  const double left = facts.cores - facts.other_cpu;
+  const bool shared = facts.other_cpu > 0.1 * facts.cores && busy >= 0.8 * left;
+  if (busy < 0.75 * facts.cores && !shared) return;
+  if (busy < 0.2 * facts.cores) return;
   std::vector<int> order;
   for (int i = 0; i < num_stages(model); ++i) order.push_back(i);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
@@ -23,6 +27,10 @@ void cpu_saturated(const Model& model, Findings& out) {
   f.stage = order.front();
   f.evidence = {
       {"cores at work", std::min<double>(busy, facts.cores), "cores"}};
+  if (shared) {
+    f.evidence.push_back(
+        {"cores that other processes used", facts.other_cpu, "cores"});
+  }
   std::string spent;
   for (std::size_t k = 0; k < order.size() && k < 3; ++k) {
     const double share = model.compute_share(order[k]);
@@ -37,6 +45,9 @@ void cpu_saturated(const Model& model, Findings& out) {
   f.fix =
       "more cores, or less work per element: this is as fast as the "
       "machine goes";
+  f.fix_code =
+      absl::StrCat("ps.what_if(report, {\"", label(model, f.stage),
+                   "\": {\"cache\": True}})  # less work, for example");
   out.push_back(std::move(f));
 }
 

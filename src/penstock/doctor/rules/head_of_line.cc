@@ -16,6 +16,13 @@ void head_of_line(const Model& model, Findings& out) {
     if (!s.user_code || !s.ordered || s.sequential) continue;
     // A straggler is at work all the while.
     if (model.parallelism(i) < 0.5) continue;
+    // Lanes of calls that compute stand still where there is no core for them.
+    const double taken =
+        facts.own_cpu_s / std::max(facts.seconds, 1e-9) + facts.other_cpu;
+    if (s.cpu_s + s.worker_cpu_s > 0.2 * s.busy_s &&
+        taken > 0.85 * facts.cores) {
+      continue;
+    }
     // Results wait for longer than calls take, and lanes stand still.
     const double calls = std::max(s.calls, s.elements);
     if (s.wait_order_s < 0.5 * facts.seconds ||

@@ -7,6 +7,7 @@ void parallelism_capped(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     const bool calls = s.parallel_calls > 1;
+    if (s.parallel_calls == 1) continue;  // serial-stage
     if (!calls && s.cycle_length <= 1) continue;
     const int at = model.pipeline().stage;
     if (model.pipeline().limit != Limit::kWidth ||

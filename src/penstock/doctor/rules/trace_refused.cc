@@ -3,6 +3,20 @@
 #include "penstock/doctor/rule.h"
 
 namespace penstock::doctor {
+namespace {
+
+std::string rewritten(const std::string& refusal) {
+  const auto says = [&](const char* word) {
+    return refusal.find(word) != std::string::npos;
+  };
+  if (says("print")) return "# without print(); repr(report) shows the figures";
+  if (says("try")) return "ds.map(fn, on_error=\"skip\")  # instead of try";
+  if (says("while")) return "for _ in range(n):  # a fixed number of steps";
+  if (says("no native form")) return "ds.map(lambda x: ps.cast(x, ps.float32))";
+  return "ps.where(condition, a, b)  # instead of if";
+}
+
+}  // namespace
 
 void trace_refused(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
@@ -30,8 +44,8 @@ void trace_refused(const Model& model, Findings& out) {
                   {"share of all computing", 100 * model.compute_share(i), "%"},
                   {"calls", s.calls / facts.seconds, "1/s"}};
     f.fix = absl::StrCat("rewrite what is refused (", s.refusal,
-                         "), for example with ps.where, and it runs natively");
-    f.fix_code = "ps.where(condition, a, b)  # instead of if";
+                         "), and it runs natively");
+    f.fix_code = rewritten(s.refusal);
     out.push_back(std::move(f));
   }
 }
