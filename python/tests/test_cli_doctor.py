@@ -163,3 +163,31 @@ def test_a_terminal_breaks_prose_between_words_and_leaves_code(monkeypatch, caps
         "    runs as many calls as help",
         code,
     ]
+
+
+def test_options_of_the_script_are_left_to_it(script, tmp_path):
+    text = "import sys\nprint('got', sys.argv[1:])\n"
+    args = ["--n", "3", "--o", "x", "--no", "-m", "--json", "--output=y"]
+    done = doctor("--no-report", script(text), *args, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"got {args}" in done.stdout
+
+
+def test_pipelines_that_differ_in_their_calls_are_shown_apart(script, tmp_path):
+    text = """
+        import time
+        import penstock as ps
+
+        def slow(x):
+            time.sleep(0.004)
+            return x
+
+        for calls in (1, 2):
+            for _ in ps.Dataset.range(200).map(slow, num_parallel_calls=calls):
+                pass
+    """
+    done = doctor("--no-report", script(text), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pipeline 2 of 2" in done.stdout
+    assert "serial-stage at map#1" in done.stdout
+    assert "parallelism-capped at map#1" in done.stdout

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
             help=module.HELP,
             description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # or options of a script would be taken for ours
         )
         module.add_arguments(sub)
         if not any(a.dest == "json" for a in sub._actions):

@@ -172,7 +172,8 @@ class Watcher:
                 report = watched.life.finish(it)
         except _errors.Error:
             return
-        key = it._dataset.fingerprint
+        # The same data read with other numbers of calls is another pipeline.
+        key = it._dataset.fingerprint + it._dataset.explain()
         with self._lock:
             known = self._found.get(key)
             if known is None:

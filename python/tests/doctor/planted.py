@@ -67,9 +67,14 @@ def serial_native_work(tmp):
 @fault("serial-stage", "interleave#1")
 def serial_interleave_of_a_long_cycle(tmp):
     def shard(i):
-        return R(1000).map(work.sleeper(0.007))
+        def make():
+            for k in range(200):
+                time.sleep(0.004)
+                yield k
 
-    ds = R(N).interleave(shard, cycle_length=8, num_parallel_calls=1)
+        return ps.Dataset.from_generator(make)
+
+    ds = R(16).interleave(shard, cycle_length=8, num_parallel_calls=1)
     return ds.batch(4), None
 
 

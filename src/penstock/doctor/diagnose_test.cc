@@ -705,6 +705,22 @@ TEST(Doctor, LoadOfOthersIsNoFaultBesideOneOfThePipelinesOwn) {
   for (const Finding& x : d.findings) EXPECT_NE(x.code, "unstable");
 }
 
+TEST(Doctor, APipelineThatGetsNextToNoCoreIsStarved) {
+  for (const auto& [other, found] :
+       {std::pair<double, bool>{3.6, true}, {1.5, false}}) {
+    Facts f = native_map();
+    f.stages[1].busy_s = 60;
+    f.stages[1].cpu_s = f.own_cpu_s = 4;
+    f.run_delay_s = 50;
+    f.other_cpu = other;
+    f.windows.clear();
+    const Diagnosis d = diagnose(Model(f));
+    bool said = false;
+    for (const Finding& x : d.findings) said = said || x.code == "unstable";
+    EXPECT_EQ(said, found) << other;
+  }
+}
+
 TEST(Doctor, CoresThatOthersLeaveAreSaturated) {
   Facts f = native_map();
   f.stages[1].busy_s = 30;

@@ -93,7 +93,8 @@ void starved(const Model& model, Findings& out) {
   const double delayed = facts.run_delay_s / (facts.run_delay_s + cpu);
   // Threads that wake and sleep all the time are late by nature, and some load
   // of others is on every machine.
-  if (busy < 0.2 * facts.cores || delayed < 0.4 ||
+  const double left = std::max(0.0, facts.cores - facts.other_cpu);
+  if (busy < std::min(0.2 * facts.cores, 0.5 * left) || delayed < 0.4 ||
       facts.other_cpu < 0.5 * facts.cores) {
     return;
   }
