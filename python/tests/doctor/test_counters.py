@@ -335,7 +335,7 @@ def test_children_that_are_no_workers_are_others(tmp_path):
     work.other_load(str(load), 2, 1.0, children=True)
     try:
         time.sleep(0.3)
-        f = facts_of(R(N).map(work.sleeper(0.005)), 1.0)
+        f = facts_of(R(N).map(work.sleeper(0.005), num_parallel_calls=2), 1.0)
     finally:
         load.rmdir()
     assert f["other_cpu"] > 0.5
