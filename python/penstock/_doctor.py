@@ -188,7 +188,7 @@ class Observation:
             "source": False,
             "sequential": True,
         }
-        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={device._n})", ""))
+        self.plan.stages.append(Stage(facts, f"prefetch_to_device(n={n})", ""))
         self.plan.device = last + 1
         self.put = put
 
