@@ -565,22 +565,3 @@ def test_the_last_line_of_an_operations_error_says_what_was_wrong():
     last = traceback.format_exception(caught.value)[-1]
     assert last.startswith("penstock: in map#1, element 0, executor thread: ")
     assert "image.resize" in last and "uint8(12,)" in last
-
-
-@pytest.mark.parametrize("calls", [1, 2])
-def test_an_explicit_number_of_calls_of_a_native_function_is_obeyed(calls):
-    weights = np.linspace(0.1, 1.0, 3_000).astype(np.float32)
-
-    def computes(x):
-        y = ps.cast(x, ps.float32) * weights
-        for _ in range(6):
-            y = np.sin(y) + np.sqrt(np.abs(y))
-        return y
-
-    ds = ps.Dataset.range(2_000).map(computes, num_parallel_calls=calls)
-    assert "native" in ds.explain()
-    it = iter(ds.batch(8))
-    count = sum(1 for _ in it)
-    most = {s["stage"]: s["max_parallelism"] for s in it.stats().stages}
-    assert count == 250
-    assert most["map#1"] <= calls

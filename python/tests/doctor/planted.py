@@ -59,11 +59,6 @@ def serial_among_decoys(tmp):
     return ds.map(lambda x: x * 2).batch(2), work.step(0.001)
 
 
-@fault("serial-stage", "map#1")
-def serial_native_work(tmp):
-    return R(N).map(work.native_work(3_000), num_parallel_calls=1).batch(8), None
-
-
 @fault("serial-stage", "interleave#1")
 def serial_interleave_of_a_long_cycle(tmp):
     def shard(i):

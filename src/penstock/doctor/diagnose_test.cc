@@ -676,16 +676,16 @@ TEST(Doctor, AnExplicitOneIsTheCauseBesideAnyCycleLength) {
   EXPECT_EQ(d.findings.front().code, "serial-stage");
 }
 
-TEST(Doctor, AnExplicitOneOnANativeStageIsFound) {
+// The runtime's caps do not bind native functions, so they cannot be the cause.
+TEST(Doctor, AnExplicitOneOnANativeStageIsNoSerialStage) {
   Facts f = pipeline(100);
   f.stages[1].executor = "native";
   f.stages[1].user_code = false;
   f.stages[1].parallel_calls = 1;
   f.stages[1].busy_s = f.stages[1].cpu_s = 9.9;
-  const Diagnosis d = diagnose(Model(f));
-  ASSERT_FALSE(d.findings.empty());
-  EXPECT_EQ(d.findings.front().code, "serial-stage");
-  EXPECT_NEAR(*d.findings.front().speedup, 4, 0.1);
+  for (const Finding& finding : diagnose(Model(f)).findings) {
+    EXPECT_NE(finding.code, "serial-stage");
+  }
 }
 
 TEST(Doctor, LoadOfOthersIsNoFaultBesideOneOfThePipelinesOwn) {

@@ -355,8 +355,8 @@ void Model::set_lanes(const StageFacts& s, Need& need) const {
   if (s.sequential) {
     need.lanes = 1;
     need.kind = Limit::kSerial;
-  } else if (s.parallel_calls > 0 && (s.user_code || s.op == "interleave" ||
-                                      s.op == "map" || s.op == "filter")) {
+  } else if (s.parallel_calls > 0 && s.executor != "native" &&
+             (s.user_code || s.op == "interleave")) {
     need.lanes = s.parallel_calls;
     need.kind = Limit::kWidth;
   } else if (s.cycle_length > 0) {

@@ -154,8 +154,6 @@ class Planner {
                         const IndexChain& chain, Mark& mark) const;
   Status move_shard(const std::vector<PlannedPart>& parts, Mark& mark) const;
   SegmentPipe* open_segment();
-  void note_apart(const SegmentPipe::Link& before, const Transform& transform,
-                  const Stage& stage);
   void join_maps();
   Status close_segment();
   Status add_sequencer(const PlannedPart& at, std::int64_t limit);
@@ -201,15 +199,6 @@ SegmentPipe* Planner::open_segment() {
   return segment_.get();
 }
 
-// Says so where an explicit number of calls keeps two maps from becoming one.
-void Planner::note_apart(const SegmentPipe::Link& before,
-                         const Transform& transform, const Stage& stage) {
-  if (!ops::join_maps(*before.transform, transform).transform) return;
-  segment_->notes.push_back(
-      absl::StrCat(before.stage->label, " and ", stage.label,
-                   ": not fused: num_parallel_calls is given"));
-}
-
 // Maps on pictures become one where that saves work.
 void Planner::join_maps() {
   auto& links = segment_->links;
@@ -218,6 +207,10 @@ void Planner::join_maps() {
     SegmentPipe::Link& second = links[i];
     ops::JoinedMaps joined =
         ops::join_maps(*first.transform, *second.transform);
+    if (joined.transform &&
+        (first.traits.max_parallel != 0 || second.traits.max_parallel != 0)) {
+      joined = {nullptr, "not fused: num_parallel_calls is given", false};
+    }
     if (!joined.note.empty()) {
       segment_->notes.push_back(absl::StrCat(
           first.stage->label, " and ", second.stage->label, ": ", joined.note));
@@ -613,15 +606,12 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     }
     const TransformTraits traits = at.part.transform->traits();
     const bool ordered = in_order(at.part);
-    const bool capped = traits.max_parallel > 0;
+    const bool capped = traits.user_code && traits.max_parallel > 0;
     const bool has_links = segment_ && !segment_->links.empty();
     const bool own_segment = capped || !run_.config().fuse || !ordered;
     if (segment_ &&
         (segment_->cap > 0 || !segment_->ordered ||
          (own_segment && has_links) || (capped && segment_->user_code))) {
-      if (has_links && (capped || segment_->cap > 0)) {
-        note_apart(segment_->links.back(), *at.part.transform, *at.stage);
-      }
       PS_RETURN_IF_ERROR(close_segment());
     }
     SegmentPipe* segment = open_segment();
