@@ -449,6 +449,11 @@ class Observation:
         _add_native_forms(self.plan, stages)
         trials.add_trials(self.plan, stages)
         staged = sum(s["cpu_s"] for s in stages)
+        engine = (
+            self.seen.cpu_budget
+            + 4
+            + sum(s["max_parallelism"] for s in stages if s["blocking"])
+        )
         output = len(stages) - 1
         graph = [i for i, s in enumerate(stages) if s.get("parent", -1) < 0]
         output = graph[-1] if graph else output
@@ -475,7 +480,7 @@ class Observation:
             )
             + self.cpu.beside,
             "engine_cpu_s": self._engine_cpu_s(staged),
-            "foreign_threads": max(0, self.threads),
+            "foreign_threads": max(0, self.threads - engine),
             "other_cpu": max(0.0, self.cpu.machine - self.cpu.own)
             / max(self.seconds, 1e-9),
             "throttled_s": self.cpu.throttled,

@@ -37,7 +37,7 @@ class CpuTimes:
     machine: float = 0.0  # everybody, on the cores we may use
     throttled: float = 0.0  # of the container, by its quota
     run_delay: float = 0.0  # engine threads and workers without a core; -1: ?
-    threads: int = 0  # that the engine did not start, now
+    threads: int = 0  # of this process and, main threads aside, its workers, now
     watching: float = 0.0  # threads that only watch: the engine's and our own
     beside: float = 0.0  # threads of workers that do not call functions
 

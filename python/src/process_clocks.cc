@@ -161,7 +161,7 @@ ProcessClocks::Times ProcessClocks::read() {
     run_delay_ns_ += since(delays_, id, delay);
   };
   const std::vector<int> tasks = numbers_in("/proc/self/task");
-  times.threads = -1;  // the main thread
+  times.threads = static_cast<int>(tasks.size());
   for (const int task : tasks) {
     const std::string path = absl::StrCat("/proc/self/task/", task);
     const std::string name = read_text(path + "/comm");
@@ -170,8 +170,6 @@ ProcessClocks::Times ProcessClocks::read() {
     } else if (is_watcher(name)) {
       const CoreTime time = core_time(path + "/schedstat");
       if (time.used >= 0) watching_ns_ += since(watchers_, task, time.used);
-    } else {
-      ++times.threads;
     }
   }
   std::vector<int> started;

@@ -19,8 +19,9 @@ class ProcessClocks {
     /// Threads of the engine and worker processes could run but had no core;
     /// -1 where the kernel does not tell.
     double run_delay = -1;
-    /// Threads of this process and its workers that the engine did not start,
-    /// their main threads aside.
+    /// Of this process, and of its workers those beside their main threads.
+    /// What a function starts has the name of the engine's thread that called
+    /// it.
     int threads = 0;
     /// CPU time of worker processes beside their main threads, which call.
     double beside = 0;

@@ -309,9 +309,10 @@ def test_what_if_predicts_and_checks_its_arguments():
     report = ps.doctor(ds, seconds=0.6)
     answer = ps.what_if(report, {"map#1": {"num_parallel_calls": 6}})
     assert 2.4 < answer.speedup < 3.6
-    assert answer.throughput == pytest.approx(
-        report.predicted_throughput * answer.speedup, rel=0.01
-    )
+    # Against the model as it is, or what was measured where that is trusted.
+    before = answer.throughput / answer.speedup
+    known = sorted([report.throughput, report.predicted_throughput])
+    assert 0.99 * known[0] <= before <= 1.01 * known[1]
     assert ps.what_if(report, {"fetch": {"cache": True}}).speedup > 10
     with pytest.raises(ps.InvalidArgumentError, match="there is no stage 'map#7'"):
         ps.what_if(report, {"map#7": {"cache": True}})
