@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "penstock/penstock.h"
-#include "penstock/runtime/iterator.h"
 #include "penstock/runtime/cpu_budget.h"
+#include "penstock/runtime/iterator.h"
 
 namespace penstock {
 namespace {

@@ -116,7 +116,10 @@ void Run::note_step(Stage* stage, double step, double made) {
     largest_step_ = std::max(largest_step_, stage->step_bytes);
     largest_made_ = std::max(largest_made_, stage->made_bytes);
   }
-  reserve_ = static_cast<std::int64_t>(largest_step_ - largest_made_);
+  // A batch of more bytes than 64 bits count is a step, too.
+  constexpr double kMost = std::int64_t{1} << 62;
+  reserve_ = static_cast<std::int64_t>(
+      std::clamp(largest_step_ - largest_made_, 0.0, kMost));
 }
 
 void Run::adjust_cpu(int by) {
