@@ -77,7 +77,7 @@ _BATCHES = {"batch", "padded_batch", "ragged_batch"}
 # A refusal that a rewrite of a line removes; others are for Python to do.
 _FIXABLE = re.compile(
     r"branch|depends on data|if |truth|print|a mask|has a try|while|bool\b"
-    r"|has no native form"
+    r"|has no native form|uses the module (np\.|numpy\.)?random"
 )
 _DRAWS = {"rand", "randn", "randint", "uuid1", "uuid4", "urandom", "secrets"}
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)

@@ -209,7 +209,7 @@ class _Identity:
 def _is_foreign(module: Any) -> bool:
     """Whether code is ours, Python's or a library's: its name says enough."""
     name = module if isinstance(module, str) else ""
-    return name.partition(".")[0] == "penstock" or is_library(name)
+    return is_library(name)
 
 
 def _is_plain(value: Any, depth: int) -> bool:

@@ -46,6 +46,7 @@ _TELLS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "IS_OP", "CONTAINS_O
 _COPIES = frozenset(
     "GET_ITER UNPACK_SEQUENCE LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE".split()
 )
+_TOUCHES_NOTHING = ("KW_NAMES", "EXTENDED_ARG", "NOP")
 # ... after which a value is not where it was.
 _MOVES = ("STORE_", "POP_", "SWAP", "COPY", "ROT_", "DUP_")
 _READING_BUILTINS = frozenset(
@@ -73,7 +74,7 @@ def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
         instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
         for at, instruction in enumerate(instructions):
             if (name, 0) in _loads(instruction):
-                use = _Use(instructions, at, 0)
+                use = _Use(fn, instructions, at, 0)
                 used, called = use.part(fn.__globals__[name], name)
                 if used is value and use.check(used, called, writes):
                     return False
@@ -176,10 +177,12 @@ def _module_of(kind: type) -> str:
 
 
 def is_library(module: str) -> bool:
-    """Whether it came with Python or was installed."""
+    """Whether it came with Python, with this package or was installed."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     name = module.partition(".")[0]
-    return name in sys.stdlib_module_names or "-packages/" in file
+    return (
+        name == "penstock" or name in sys.stdlib_module_names or "-packages/" in file
+    )
 
 
 def _check_method(fn: Any, owner: Any, name: str, seen: set[int], depth: int) -> str:
@@ -231,7 +234,7 @@ def _check_function(
                     return f"it calls {loaded}"
                 else:
                     continue  # a builtin, or not there yet
-                use = _Use(instructions, at, above)
+                use = _Use(fn, instructions, at, above)
                 used, called = use.part(value, shown.get(loaded, loaded))
                 why = use.check(used, called, writes)
                 # Of a module only the user's own functions are looked at.
@@ -330,8 +333,13 @@ class _Use:
     """What code does with the value that one of its instructions loads."""
 
     def __init__(
-        self, instructions: list[dis.Instruction], at: int, above: int
+        self,
+        fn: types.FunctionType,
+        instructions: list[dis.Instruction],
+        at: int,
+        above: int,
     ) -> None:
+        self._fn = fn
         self._instructions = instructions
         self._first = self._at = at  # where its expression begins and ends
         self._above = above  # values that come to lie above it at once
@@ -410,6 +418,8 @@ class _Use:
             op = instruction.opname
             if instruction.is_jump_target:
                 break
+            if op in _TOUCHES_NOTHING:
+                continue
             effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
             takes = 1 if op in _ATTRIBUTE else max(0, 1 - effect)
             if takes >= depth:
@@ -424,7 +434,8 @@ class _Use:
         return self._instructions[self._at - 1]
 
     def _is_called(self) -> bool:
-        user, depth = _Use(self._instructions, self._at, self._above)._consumer()
+        again = _Use(self._fn, self._instructions, self._at, self._above)
+        user, depth = again._consumer()
         return (
             user is not None
             and user.opname.startswith(("CALL", "PRECALL"))
@@ -432,24 +443,46 @@ class _Use:
         )
 
     def _is_read_by(self, call: dis.Instruction, depth: int) -> bool:
-        """Whether it is the first argument of a function that only reads."""
-        before = self._instructions[: self._first]
-        while before and before[-1].opname in ("PUSH_NULL", "NOP"):
-            before.pop()
+        """Whether it is an argument of a function that only reads."""
         names = call.opname in ("CALL_KW", "CALL_FUNCTION_KW")
-        if not before or depth != (call.arg or 0) + names:
+        at = self._callee((call.arg or 0) + names - depth)
+        path: list[str] = []
+        while at >= 0 and self._instructions[at].opname in _ATTRIBUTE:
+            path.insert(0, str(self._instructions[at].argval))
+            at -= 1
+        if at < 0 or self._instructions[at].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
             return False
-        callee = before[-1]
-        if callee.opname == "LOAD_GLOBAL":
-            name = str(callee.argval)
-            return name in _READING_BUILTINS and hasattr(builtins, name)
-        # No function of NumPy itself writes into a list.
-        return (
-            callee.opname in _ATTRIBUTE
-            and len(before) > 1
-            and before[-2].opname == "LOAD_GLOBAL"
-            and before[-2].argval in ("np", "numpy")
+        name = str(self._instructions[at].argval)
+        callee = self._fn.__globals__.get(name)
+        if callee is None:
+            return not path and name in _READING_BUILTINS and hasattr(builtins, name)
+        if callee is np:
+            return len(path) == 1  # no function of NumPy itself writes into a list
+        for part in path:
+            if not isinstance(callee, types.ModuleType):
+                return False
+            callee = getattr(callee, part, None)
+        # Nor does one of ours.
+        return isinstance(callee, types.FunctionType) and (
+            callee.__module__.partition(".")[0] == "penstock"
         )
+
+    def _callee(self, arguments_before: int) -> int:
+        """Where the function was loaded whose argument it is; -1: not told."""
+        height = arguments_before  # above the function
+        for at in range(self._first - 1, -1, -1):
+            instruction = self._instructions[at]
+            if height == 0 and instruction.opname not in ("PUSH_NULL", "NOP"):
+                return at
+            if self._instructions[at + 1].is_jump_target or "JUMP" in (
+                instruction.opname
+            ):
+                break
+            if height > 0:
+                height -= dis.stack_effect(
+                    instruction.opcode, instruction.arg, jump=False
+                )
+        return -1
 
 
 def _attribute(owner: Any, name: str) -> Any:

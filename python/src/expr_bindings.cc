@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "interpreter.h"
 #include "numpy_api.h"
 #include "penstock/expr/evaluate.h"
 #include "penstock/expr/image_fusion.h"
@@ -144,7 +145,7 @@ nb::object run_element(const PyProgram& self, nb::object value,
   expr::RowErrors errors;
   Status status;
   {
-    const nb::gil_scoped_release release;
+    const WorkingWithoutGil released;
     status = expr::evaluate(*self.program, rows, outputs, errors);
   }
   if (status.ok() && !errors.empty()) status = errors[0].second;
@@ -328,7 +329,7 @@ nb::object call_native(const std::string& name, nb::tuple args,
   expr::RowErrors errors;
   Status status;
   {
-    const nb::gil_scoped_release release;
+    const WorkingWithoutGil released;
     status = expr::evaluate(program, rows, results, errors);
   }
   if (status.ok() && !errors.empty()) status = errors[0].second;

@@ -203,6 +203,11 @@ WithoutGil::~WithoutGil() noexcept(false) {
   g_consumers.fetch_sub(1, std::memory_order_relaxed);
 }
 
+WorkingWithoutGil::~WorkingWithoutGil() noexcept(false) {
+  const LockWait waiting;
+  PyEval_RestoreThread(saved_);
+}
+
 void hang() {
   if (t_holds) g_inside.fetch_sub(1);
   for (;;) ::pause();

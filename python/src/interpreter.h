@@ -87,6 +87,19 @@ class WithoutGil {
   PyThreadState* saved_;
 };
 
+/// Gives up the GIL while an operation that Python called works. The engine's
+/// monitor takes the wait to get it back for what it is, no blocking call.
+class WorkingWithoutGil {
+ public:
+  WorkingWithoutGil() : saved_(PyEval_SaveThread()) {}
+  ~WorkingWithoutGil() noexcept(false);
+  WorkingWithoutGil(const WorkingWithoutGil&) = delete;
+  WorkingWithoutGil& operator=(const WorkingWithoutGil&) = delete;
+
+ private:
+  PyThreadState* saved_;
+};
+
 /// Ends this thread's part in the program, for ever and in place: its stack
 /// stays, because others of the engine may look at it.
 [[noreturn]] void hang();

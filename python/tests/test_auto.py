@@ -100,8 +100,15 @@ def test_lists_and_dicts_that_are_only_read_go_along():
         lambda x: [*TABLE, x] + TABLE[1:],
         lambda x: np.array(TABLE)[x],
         lambda x, table=TABLE: table[x],
+        lambda x: np.take(x, TABLE),
+        lambda x: sorted(TABLE, key=abs),
+        lambda x: ps.io.parse_single_example(x, FEATURES),
+        lambda x: ps.io.parse_single_example(bytes(x), features=FEATURES),
     ):
         assert keeps_to_itself(fn) == "", fn
+
+
+FEATURES = {"label": ps.io.FixedLenFeature([], ps.int64)}
 
 
 def appends(into):

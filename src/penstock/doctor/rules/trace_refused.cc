@@ -12,6 +12,9 @@ std::string rewritten(const std::string& refusal) {
   if (says("print")) return "# without print(); repr(report) shows the figures";
   if (says("try")) return "ds.map(fn, on_error=\"skip\")  # instead of try";
   if (says("while")) return "for _ in range(n):  # a fixed number of steps";
+  if (says("the module") && says("random")) {
+    return "x = ps.random.uniform(())  # instead of the module random";
+  }
   if (says("no native form")) return "ds.map(lambda x: ps.cast(x, ps.float32))";
   return "ps.where(condition, a, b)  # instead of if";
 }
