@@ -44,6 +44,10 @@ constexpr int kMaxThreads = 640;
 // always start calls.
 constexpr int kNestedWaits = 32;
 constexpr std::int64_t kTickNs = 2'000'000;
+// When no call is long, and none of a younger run: each look takes a core from
+// a worker for a moment.
+constexpr std::int64_t kCalmTickNs = 5'000'000;
+constexpr std::int64_t kCalmAfterNs = 50'000'000;
 constexpr int kTicksPerBudget = 500;
 constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
@@ -118,6 +122,7 @@ class Executor final : public Scheduler {
     auto next = std::make_shared<RunList>(*runs_);
     next->push_back(std::move(run));
     runs_ = std::move(next);
+    youngest_run_ = clock().now();
     spawn_base_locked();
     if (!monitor_started_) {
       monitor_started_ = true;
@@ -135,7 +140,13 @@ class Executor final : public Scheduler {
     runs_ = std::move(next);
   }
 
-  void notify(Run*) override { kick(); }
+  void notify(Run* run) override {
+    // Without a token nobody could begin, and whoever holds one looks for work
+    // after giving it back: to wake another would only take its core.
+    if (tokens_.load(std::memory_order_seq_cst) > 0 || run->has_elastic()) {
+      kick();
+    }
+  }
 
   bool wait(Run* run, const std::function<bool()>& done,
             std::int64_t timeout_ns) override {
@@ -420,7 +431,8 @@ class Executor final : public Scheduler {
         std::unique_lock lock(mutex_);
         if (runs_->empty()) wait_for_runs(lock);
       }
-      std::this_thread::sleep_for(std::chrono::nanoseconds(kTickNs));
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(calm_ ? kCalmTickNs : kTickNs));
       tick();
     }
   }
@@ -482,6 +494,7 @@ class Executor final : public Scheduler {
     int freed = 0;
     {
       std::lock_guard lock(mutex_);
+      calm_ = now - youngest_run_ > kCalmAfterNs;
       for (WorkerThread* w : workers_) {
         std::lock_guard call(w->call_mutex);
         if (w->state != kInCall && w->state != kTokenless &&
@@ -495,6 +508,7 @@ class Executor final : public Scheduler {
           continue;
         }
         const bool known = w->stage->blocking.load(std::memory_order_relaxed);
+        calm_ = calm_ && !known && w->seen_call != w->call;
         if (const double share = known ? 1 : short_call_share(*w, now);
             share < kBlockedCpuShare) {
           Blocked& b = blocked[w->stage];
@@ -573,7 +587,9 @@ class Executor final : public Scheduler {
   int threads_ = 0;
   int base_threads_ = 0;
   int starting_ = 0;
-  int ticks_ = 0;  // only the monitor
+  std::int64_t youngest_run_ = 0;  // when it was added
+  int ticks_ = 0;                  // only the monitor
+  bool calm_ = false;              // only the monitor
   bool monitor_started_ = false;
 };
 

@@ -364,6 +364,7 @@ void Run::for_segments_of(Stage* stage,
                           const std::function<void(SegmentPipe&)>& visit) {
   std::lock_guard lock(mutex_);
   stage->blocking.store(true, std::memory_order_relaxed);
+  has_elastic_.store(true, std::memory_order_relaxed);
   if (root_ == nullptr) return;
   root_->for_each_segment([&](SegmentPipe& segment) {
     bool mine = segment.chain && segment.chain->base_stage == stage;
@@ -377,7 +378,8 @@ void Run::tune(std::int64_t now) {
   if (root_ == nullptr) return;
   root_->for_each_segment([now](SegmentPipe& s) { s.tune(now); });
   // Left asleep by complete(), which has not been called since.
-  if (waiting_.load(std::memory_order_relaxed) && fetch_ready()) {
+  if (waiting_.load(std::memory_order_relaxed) && fetch_ready() &&
+      !may_sleep_on(now)) {
     config_.scheduler->wake_waiters(this);
   }
   sample_if_traced(now);

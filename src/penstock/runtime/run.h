@@ -171,6 +171,11 @@ class Run : public std::enable_shared_from_this<Run> {
     return waiting_.load(std::memory_order_relaxed);
   }
 
+  /// Some of its calls were found to block, and run without a token.
+  bool has_elastic() const {
+    return has_elastic_.load(std::memory_order_relaxed);
+  }
+
   /// How deep this run stands below others whose functions wait for it.
   int nesting() const { return nesting_.load(std::memory_order_relaxed); }
   /// A function of a run that stands at `outer` waits for this one.
@@ -271,10 +276,10 @@ class Run : public std::enable_shared_from_this<Run> {
                        const std::function<void(SegmentPipe&)>& visit);
   bool fetch_ready() const;
   /// While all cores work for this run, a consumer that was just woken is left
-  /// asleep for a moment: each waking takes a worker's core for some 20 us.
-  /// Whoever finds no work, and the monitor, wake it all the same.
+  /// asleep for a moment: each waking takes a worker's core for some 20 to 45
+  /// us. Whoever finds no work, and the monitor, wake it all the same.
   bool may_sleep_on(std::int64_t now) const;
-  static constexpr std::int64_t kWakePeriodNs = 1'000'000;
+  static constexpr std::int64_t kWakePeriodNs = 4'000'000;
   IteratorStats stats_locked();
   void execute_traced(Work& work);
   void trace_fetch(std::int64_t returned, std::int64_t asked,
@@ -307,6 +312,7 @@ class Run : public std::enable_shared_from_this<Run> {
   bool bounded_ = false;
   bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
+  std::atomic<bool> has_elastic_{false};
   std::atomic<int> nesting_{0};
   std::shared_ptr<TraceRecorder> tracer_;  // null: not traced
   std::int64_t last_sample_ = 0;

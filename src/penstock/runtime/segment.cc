@@ -12,12 +12,14 @@ namespace {
 
 // Work per block: long enough that a hand-over (under 1 us) does not count,
 // short enough that workers share the tail of a stream evenly.
-constexpr double kTargetNs = 50'000;
+constexpr double kTargetNs = 400'000;
 // Handling a block costs each stage nearly a microsecond, so a long chain takes
 // longer blocks: else its cost would grow with the square of its length.
 constexpr double kTargetNsPerLink = 10'000;
 constexpr double kTargetBytes = 256 * 1024;
-// For stages that ask for longer blocks.
+// Stages that ask for longer blocks get as many times more bytes as these are
+// longer than this.
+constexpr double kByteScaleNs = 50'000;
 constexpr double kMaxByteScale = 16;
 constexpr std::int64_t kNativeFirstRows = 16;
 constexpr std::size_t kMaxParts = 64;
@@ -683,15 +685,17 @@ void SegmentPipe::learn(const Work& work) {
     const double taken = static_cast<double>(work.input_bytes) / rows * least;
     run_.note_step(stage, made + passing_per_row_ * least + taken, made);
   }
-  const double scale = std::max(1.0, work.block_ns / kTargetNs);
-  const double target_ns = std::max(
-      scale * kTargetNs, kTargetNsPerLink * static_cast<double>(links.size()));
+  const double target_ns =
+      std::max({kTargetNs, static_cast<double>(work.block_ns),
+                kTargetNsPerLink * static_cast<double>(links.size())});
+  const double byte_scale =
+      std::clamp(work.block_ns / kByteScaleNs, 1.0, kMaxByteScale);
   double target = target_ns / std::max(ns_per_row_, 0.01);
-  target = std::min(target, std::min(scale, kMaxByteScale) * kTargetBytes /
-                                std::max(bytes_per_row_, 1.0));
+  target = std::min(target,
+                    byte_scale * kTargetBytes / std::max(bytes_per_row_, 1.0));
   const double grown = 2.0 * rows;
-  rows_target_ = std::max<std::int64_t>(
-      granularity, static_cast<std::int64_t>(std::min(target, grown)));
+  rows_target_ = std::max<std::int64_t>(granularity,
+                                        std::llround(std::min(target, grown)));
 }
 
 void SegmentPipe::complete(Work& work) {
