@@ -141,11 +141,12 @@ class Executor final : public Scheduler {
   }
 
   void notify(Run* run) override {
-    // Without a token nobody could begin, and whoever holds one looks for work
-    // after giving it back: to wake another would only take its core.
-    if (tokens_.load(std::memory_order_seq_cst) > 0 || run->has_elastic()) {
-      kick();
-    }
+    // Without a token, or where the run has its share of the cores, nobody could
+    // begin, and those at work look for more when they are done: to wake another
+    // would only take a core from them.
+    const bool could_begin =
+        run->cpu_free() && tokens_.load(std::memory_order_seq_cst) > 0;
+    if (could_begin || run->has_elastic()) kick();
   }
 
   bool wait(Run* run, const std::function<bool()>& done,
@@ -400,7 +401,7 @@ class Executor final : public Scheduler {
     while (more) {
       Work& work = works[done % 2];
       if (idle_.waiters() > 0 && tokens_.load(std::memory_order_relaxed) > 0 &&
-          run.has_work(ClaimKind::kCpu)) {
+          run.cpu_free() && run.has_work(ClaimKind::kCpu)) {
         idle_.notify(1);
       }
       run.execute(work);

@@ -214,7 +214,7 @@ bool Run::complete(Work& work, Work* next) {
 
 bool Run::may_sleep_on(std::int64_t now) const {
   return now - woken_at_ < kWakePeriodNs &&
-         root_->out.ready_bytes() < soft_limit_ / 4;
+         root_->out.ready_bytes() < soft_limit_ / 2;
 }
 
 bool Run::has_work(ClaimKind kind) {

@@ -263,7 +263,9 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t kept() const { return kept_.load(std::memory_order_relaxed); }
   /// CPU workers of this run at work.
   void adjust_cpu(int by);
-  bool cpu_free() const { return cpu_active_ < cpu_budget(); }
+  bool cpu_free() const {
+    return cpu_active_.load(std::memory_order_relaxed) < cpu_budget();
+  }
   int cpu_budget() const {
     return config_.cpu_budget > 0 ? config_.cpu_budget
                                   : config_.scheduler->cpu_budget();
@@ -308,7 +310,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t created_ = 0;
   std::int64_t held_rows_ = 0;
   std::atomic<int> in_flight_{0};  // raised under the lock
-  int cpu_active_ = 0;
+  std::atomic<int> cpu_active_{0};  // written with the mutex
   bool bounded_ = false;
   bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
