@@ -28,7 +28,8 @@ format() { files '*.cc' '*.h' | xargs -r clang-format-16 --dry-run -Werror; }
 # Headers are checked through the sources that include them. The outside project
 # of tests/install is not part of this build.
 tidy() {
-  cmake --preset clang >/dev/null
+  cmake --preset clang -DPENSTOCK_PYTHON=ON \
+    "-DPython_EXECUTABLE=$PWD/.venv/bin/python" >/dev/null
   files '*.cc' ':!tests/install' |
     xargs -r -P "${JOBS:-$(nproc)}" -n 2 clang-tidy-16 -p build/clang --quiet \
       --warnings-as-errors='*' 2> >(grep -v 'warnings generated\|^Suppressed\|^Use -header' >&2)

@@ -180,9 +180,7 @@ def is_library(module: str) -> bool:
     """Whether it came with Python, with this package or was installed."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     name = module.partition(".")[0]
-    return (
-        name == "penstock" or name in sys.stdlib_module_names or "-packages/" in file
-    )
+    return name == "penstock" or name in sys.stdlib_module_names or "-packages/" in file
 
 
 def _check_method(fn: Any, owner: Any, name: str, seen: set[int], depth: int) -> str:

@@ -141,9 +141,9 @@ class Executor final : public Scheduler {
   }
 
   void notify(Run* run) override {
-    // Without a token, or where the run has its share of the cores, nobody could
-    // begin, and those at work look for more when they are done: to wake another
-    // would only take a core from them.
+    // Without a token, or where the run has its share of the cores, nobody
+    // could begin, and those at work look for more when they are done: to wake
+    // another would only take a core from them.
     const bool could_begin =
         run->cpu_free() && tokens_.load(std::memory_order_seq_cst) > 0;
     if (could_begin || run->has_elastic()) kick();

@@ -309,7 +309,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t soft_limit_ = std::int64_t{4} << 20;
   std::int64_t created_ = 0;
   std::int64_t held_rows_ = 0;
-  std::atomic<int> in_flight_{0};  // raised under the lock
+  std::atomic<int> in_flight_{0};   // raised under the lock
   std::atomic<int> cpu_active_{0};  // written with the mutex
   bool bounded_ = false;
   bool passed_over_ = false;
