@@ -109,6 +109,9 @@ struct StageFacts {
   }
 };
 
+inline bool is_thread(const StageFacts& s) { return s.executor == "thread"; }
+inline bool is_process(const StageFacts& s) { return s.executor == "process"; }
+
 /// A piece of the observed time.
 struct Window {
   double seconds = 0;
