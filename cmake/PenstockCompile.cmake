@@ -12,6 +12,7 @@ endif()
 option(PENSTOCK_WERROR "Treat warnings as errors" OFF)
 option(PENSTOCK_PCH "Precompile the headers of std, absl and gtest" ON)
 option(PENSTOCK_UNITY "Compile several files of tests, and of a sanitized library, as one" ON)
+option(PENSTOCK_UNITY_LIBRARY "... of any library, as clang-tidy reads it" OFF)
 set(PENSTOCK_SANITIZE "" CACHE STRING "Value for -fsanitize=, or empty")
 
 find_program(CCACHE_PROGRAM ccache)

@@ -73,9 +73,9 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
                               " arguments besides the state, the element is ",
                               input.to_string());
     }
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
       Status status;
-      (..., (status = status.ok() ? check_leaf<I>(input) : status));
+      (..., (status = status.ok() ? check_leaf<kI>(input) : status));
       return status;
     }(std::make_index_sequence<kArgs>());
   }
@@ -84,22 +84,23 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
                                const Element& element) {
     PS_RETURN_IF_ERROR(check_state(Spec::of(state)));
     PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
       return StatusOr<Result>(
-          fn(state_argument(state), element_argument<I>(element)...));
+          fn(state_argument(state), element_argument<kI>(element)...));
     }(std::make_index_sequence<kArgs>());
   }
 
  private:
-  template <std::size_t I>
-  using Arg = std::tuple_element_t<I, Args>;
+  template <std::size_t kI>
+  using Arg = std::tuple_element_t<kI, Args>;
 
-  template <std::size_t I>
+  template <std::size_t kI>
   static Status check_leaf(const Spec& input) {
     if constexpr (kWhole) {
       return absl::OkStatus();
     } else {
-      return check_argument(argument_spec<Arg<I>>(), input.leaves()[I], I + 1);
+      return check_argument(argument_spec<Arg<kI>>(), input.leaves()[kI],
+                            kI + 1);
     }
   }
   static decltype(auto) state_argument(const Element& state) {
@@ -109,12 +110,12 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
       return get_argument<State>(state[0]);
     }
   }
-  template <std::size_t I>
+  template <std::size_t kI>
   static decltype(auto) element_argument(const Element& element) {
     if constexpr (kWhole) {
       return (element);
     } else {
-      return get_argument<Arg<I>>(element[I]);
+      return get_argument<Arg<kI>>(element[kI]);
     }
   }
 };

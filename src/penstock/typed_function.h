@@ -123,8 +123,8 @@ Spec result_spec() {
   } else if constexpr (std::is_same_v<T, Tensor>) {
     return Spec(LeafSpec{});
   } else if constexpr (IsTuple<T>::value) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Spec::tuple({result_spec<std::tuple_element_t<I, T>>()...});
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
+      return Spec::tuple({result_spec<std::tuple_element_t<kI, T>>()...});
     }(std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     static_assert(std::is_same_v<T, Element>,
@@ -216,8 +216,9 @@ class TypedFunction final : public Function {
   static constexpr bool kColumnwise = !kWantsRandom && kArgs > 0 && Number<R> &&
                                       (Number<std::remove_cvref_t<Args>> &&
                                        ...);
-  template <std::size_t I>
-  using Arg = std::remove_cvref_t<std::tuple_element_t<I, std::tuple<Args...>>>;
+  template <std::size_t kI>
+  using Arg =
+      std::remove_cvref_t<std::tuple_element_t<kI, std::tuple<Args...>>>;
 
   Status check_input(const Spec& input) const {
     if (kWhole || !input.known()) return absl::OkStatus();
@@ -225,10 +226,10 @@ class TypedFunction final : public Function {
       return invalid_argument("the function takes ", kLeaves,
                               " arguments, the element is ", input.to_string());
     }
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
       Status status;
-      (..., (status = status.ok() ? check_argument(argument_spec<Arg<I>>(),
-                                                   input.leaves()[I], I)
+      (..., (status = status.ok() ? check_argument(argument_spec<Arg<kI>>(),
+                                                   input.leaves()[kI], kI)
                                   : status));
       return status;
     }(std::make_index_sequence < kWhole ? 0 : kLeaves > ());
@@ -242,11 +243,11 @@ class TypedFunction final : public Function {
         return to_result(fn_(element));
     } else {
       PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
         if constexpr (kWantsRandom) {
-          return to_result(fn_(get_argument<Arg<I>>(element[I])..., random));
+          return to_result(fn_(get_argument<Arg<kI>>(element[kI])..., random));
         } else {
-          return to_result(fn_(get_argument<Arg<I>>(element[I])...));
+          return to_result(fn_(get_argument<Arg<kI>>(element[kI])...));
         }
       }(std::make_index_sequence<kLeaves>());
     }
@@ -265,9 +266,9 @@ class TypedFunction final : public Function {
     return ok;
   }
 
-  template <std::size_t... I>
+  template <std::size_t... kI>
   Status columnwise(const Block& in, CallContext& context, Block& out,
-                    std::index_sequence<I...>) const {
+                    std::index_sequence<kI...>) const {
     // Blocks of costly calls do not grow to kManyRows: the flag is looked at
     // after each call. Between the looks at cheap calls lies a plain loop.
     constexpr std::int64_t kManyRows = 256;
@@ -275,8 +276,8 @@ class TypedFunction final : public Function {
     const std::int64_t strip = n < kManyRows ? 1 : 16;
     PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<R>(Shape{n}));
     R* const to = result.template mutable_as<R>().data();
-    const auto from =
-        std::make_tuple(in.column(I).tensor().template as<Arg<I>>().data()...);
+    const auto from = std::make_tuple(
+        in.column(kI).tensor().template as<Arg<kI>>().data()...);
     Block::Errors errors;
     std::int64_t i = 0;
     const auto stops = [&] { return i > 0 && context.overdue(); };
@@ -284,7 +285,7 @@ class TypedFunction final : public Function {
       try {
         do {
           const std::int64_t end = std::min(n, i + strip);
-          for (; i < end; ++i) to[i] = fn_(std::get<I>(from)[i]...);
+          for (; i < end; ++i) to[i] = fn_(std::get<kI>(from)[i]...);
         } while (i < n && !stops());
       } catch (...) {
         errors.emplace_back(
@@ -367,8 +368,9 @@ class TypedDatasetFunction final : public DatasetFunction {
       std::is_same_v<std::remove_cvref_t<
                          std::tuple_element_t<0, std::tuple<Args..., void*>>>,
                      Element>;
-  template <std::size_t I>
-  using Arg = std::remove_cvref_t<std::tuple_element_t<I, std::tuple<Args...>>>;
+  template <std::size_t kI>
+  using Arg =
+      std::remove_cvref_t<std::tuple_element_t<kI, std::tuple<Args...>>>;
 
   static StatusOr<NodeRef> node_of(R result) {
     if constexpr (IsStatusOr<R>::value) {
@@ -379,16 +381,16 @@ class TypedDatasetFunction final : public DatasetFunction {
     }
   }
 
-  template <std::size_t... I>
+  template <std::size_t... kI>
   StatusOr<NodeRef> call_spread(const Element& element,
-                                std::index_sequence<I...>) const {
+                                std::index_sequence<kI...>) const {
     if (element.size() != sizeof...(Args) ||
-        !(argument_fits<Arg<I>>(element[I]) && ...)) {
+        !(argument_fits<Arg<kI>>(element[kI]) && ...)) {
       PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
       return invalid_argument("the function cannot take the element ",
                               Spec::of(element).to_string());
     }
-    return node_of(fn_(get_argument<Arg<I>>(element[I])...));
+    return node_of(fn_(get_argument<Arg<kI>>(element[kI])...));
   }
 
   static Status check_input(const Spec& input) {
@@ -401,10 +403,10 @@ class TypedDatasetFunction final : public DatasetFunction {
                                 " arguments, the element is ",
                                 input.to_string());
       }
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
         Status status;
-        (..., (status = status.ok() ? check_argument(argument_spec<Arg<I>>(),
-                                                     input.leaves()[I], I)
+        (..., (status = status.ok() ? check_argument(argument_spec<Arg<kI>>(),
+                                                     input.leaves()[kI], kI)
                                     : status));
         return status;
       }(std::index_sequence_for<Args...>());

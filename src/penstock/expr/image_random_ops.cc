@@ -52,28 +52,28 @@ StatusOr<image::Range> range(const Params& params, std::string_view name,
   return image::Range{values[0], values[1]};
 }
 
-template <StatusOr<Tensor> (*F)(const Tensor&, std::uint64_t, double)>
+template <StatusOr<Tensor> (*kF)(const Tensor&, std::uint64_t, double)>
 StatusOr<Tensor> flip(const RowCall& call) {
   const Params params(call);
   PS_ASSIGN_OR_RETURN(const auto key, params.key(call.random_key));
   PS_ASSIGN_OR_RETURN(const double p, params.number("probability", 0.5));
-  return F(call.args[0], key, p);
+  return kF(call.args[0], key, p);
 }
 
-template <StatusOr<Tensor> (*F)(const Tensor&, std::uint64_t, double)>
+template <StatusOr<Tensor> (*kF)(const Tensor&, std::uint64_t, double)>
 StatusOr<Tensor> by_delta(const RowCall& call) {
   const Params params(call);
   PS_ASSIGN_OR_RETURN(const auto key, params.key(call.random_key));
   PS_ASSIGN_OR_RETURN(const double delta, params.number("max_delta", 0));
-  return F(call.args[0], key, delta);
+  return kF(call.args[0], key, delta);
 }
 
-template <StatusOr<Tensor> (*F)(const Tensor&, std::uint64_t, image::Range)>
+template <StatusOr<Tensor> (*kF)(const Tensor&, std::uint64_t, image::Range)>
 StatusOr<Tensor> by_factor(const RowCall& call) {
   const Params params(call);
   PS_ASSIGN_OR_RETURN(const auto key, params.key(call.random_key));
   PS_ASSIGN_OR_RETURN(const auto factor, range(params, "factor", {1, 1}));
-  return F(call.args[0], key, factor);
+  return kF(call.args[0], key, factor);
 }
 
 StatusOr<Tensor> color_jitter(const RowCall& call) {
@@ -148,14 +148,14 @@ StatusOr<std::vector<Tensor>> distorted_box(const RowCall& call) {
       chosen.reshaped(Shape{1, 1, 4})};
 }
 
-template <StatusOr<image::Mixed> (*F)(const Tensor&, const Tensor&,
-                                      std::uint64_t, double)>
+template <StatusOr<image::Mixed> (*kF)(const Tensor&, const Tensor&,
+                                       std::uint64_t, double)>
 StatusOr<std::vector<Tensor>> mix(const RowCall& call) {
   const Params params(call);
   PS_ASSIGN_OR_RETURN(const auto key, params.key(call.random_key));
   PS_ASSIGN_OR_RETURN(const double alpha, params.number("alpha", 1));
   PS_ASSIGN_OR_RETURN(image::Mixed result,
-                      F(call.args[0], call.args[1], key, alpha));
+                      kF(call.args[0], call.args[1], key, alpha));
   return std::vector<Tensor>{std::move(result.images),
                              std::move(result.labels)};
 }

@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+// NOLINTBEGIN(readability-identifier-naming): names that C can have
 extern "C" {
 // Changes with what follows; a library of another one is not loaded.
 enum { PENSTOCK_OP_ABI = 1, PENSTOCK_OP_MAX_RANK = 8 };
@@ -86,6 +87,7 @@ struct penstock_op_list {
   const penstock_op_entry* entries;
 };
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace penstock::op {
 
@@ -343,8 +345,8 @@ penstock_op_library() {
   return &list;
 }
 
-#define PENSTOCK_OP_CONCAT_(a, b) a##b
-#define PENSTOCK_OP_CONCAT(a, b) PENSTOCK_OP_CONCAT_(a, b)
+#define PENSTOCK_OP_JOIN(a, b) a##b
+#define PENSTOCK_OP_CONCAT(a, b) PENSTOCK_OP_JOIN(a, b)
 /// PENSTOCK_OP("library.name", spec function, kernel), then flags if any.
 #define PENSTOCK_OP(name, infer_fn, run_fn, ...)                        \
   static const ::penstock::op::detail::Register PENSTOCK_OP_CONCAT(     \

@@ -126,24 +126,24 @@ struct SignbitOp {
 enum Kinds { kBools = 1, kInts = 2, kFloats = 4, kNumbers = 6, kAllKinds = 7 };
 
 template <class T>
-constexpr int kind_of = std::is_same_v<T, bool> ? kBools
+constexpr int kKindOf = std::is_same_v<T, bool> ? kBools
                         : std::is_integral_v<T> ? kInts
                                                 : kFloats;
 
-template <class F, int kinds>
+template <class F, int kKinds>
 UnaryLoop same(DType dtype) {
   return visit_dtype<UnaryLoop>(dtype, []<class T>() -> UnaryLoop {
-    if constexpr ((kind_of<T> & kinds) != 0) {
+    if constexpr ((kKindOf<T> & kKinds) != 0) {
       return run_unary<T, T, Apply<T, F>>;
     } else {
       return nullptr;
     }
   });
 }
-template <class F, int kinds = kAllKinds>
+template <class F, int kKinds = kAllKinds>
 UnaryLoop test(DType dtype) {
   return visit_dtype<UnaryLoop>(dtype, []<class T>() -> UnaryLoop {
-    if constexpr ((kind_of<T> & kinds) != 0) {
+    if constexpr ((kKindOf<T> & kKinds) != 0) {
       return run_unary<T, bool, ApplyToBool<T, F>>;
     } else {
       return nullptr;

@@ -90,7 +90,7 @@ StatusOr<NpyHeader> parse_npy(std::string_view file) {
   if (file.size() < 10 || file.substr(0, 6) != kMagic) {
     return damaged("it does not begin as one");
   }
-  const int version = file[6];
+  const auto version = static_cast<unsigned char>(file[6]);
   std::size_t at = 10;
   std::size_t length = load<std::uint16_t>(file, 8);
   if (version == 2 || version == 3) {

@@ -218,7 +218,7 @@ class Outputs {
   /// that a restore repeats it.
   virtual void chose(const Turn& /*turn*/) {}
   /// An error that a policy took out, for the iterator's quarantine list.
-  virtual void skipped(ErrorRef /*error*/) {}
+  virtual void skipped(const ErrorRef& /*error*/) {}
 };
 
 class SequencerState {

@@ -20,8 +20,8 @@ To from_fraction(float value, bool saturate) {
     return to_float16(value);
   } else {
     // The half avoids that the largest value is lost to rounding down.
-    constexpr auto kMost = std::numeric_limits<To>::max();
-    float scaled = value * (static_cast<float>(kMost) + 0.5F);
+    constexpr auto kLargest = std::numeric_limits<To>::max();
+    float scaled = value * (static_cast<float>(kLargest) + 0.5F);
     if (saturate) {
       return saturate_to<To>(scaled);
     }

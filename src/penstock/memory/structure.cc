@@ -40,7 +40,7 @@ struct StructureTable {
     }
     std::lock_guard lock(mutex);
     auto& slot = known[key];
-    if (!slot) slot.reset(new Structure(std::move(s)));
+    if (!slot) slot = std::make_unique<Structure>(std::move(s));
     return slot.get();
   }
 

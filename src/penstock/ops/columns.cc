@@ -23,7 +23,7 @@ Status rebuild(Block& block, Change change) {
 
 }  // namespace
 
-Status widen(Block& block, Tensor values, Side side) {
+Status widen(Block& block, const Tensor& values, Side side) {
   const bool front = side == Side::kFront;
   if (block.mixed()) {
     return rebuild(block, [&](Element element, std::int64_t i) {
@@ -39,9 +39,9 @@ Status widen(Block& block, Tensor values, Side side) {
       front ? Structure::tuple({leaf, block.structure()})
             : Structure::tuple({block.structure(), leaf});
   Block::Columns columns;
-  if (front) columns.emplace_back(std::move(values));
+  if (front) columns.emplace_back(values);
   for (Column& column : block.columns()) columns.push_back(std::move(column));
-  if (!front) columns.emplace_back(std::move(values));
+  if (!front) columns.emplace_back(values);
   block.replace(structure, std::move(columns));
   return absl::OkStatus();
 }

@@ -102,7 +102,7 @@ class NativeFunction final : public Function {
     }
     std::unique_ptr<bool[]> skip;
     if (!in.errors().empty()) {
-      skip.reset(new bool[static_cast<std::size_t>(in.size())]());
+      skip = std::make_unique<bool[]>(static_cast<std::size_t>(in.size()));
       for (const auto& [row, error] : in.errors()) skip[row] = true;
       rows.skip = {skip.get(), static_cast<std::size_t>(in.size())};
     }

@@ -42,8 +42,8 @@ std::uint64_t DatasetState::seed(const Options& options) {
 }
 
 StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
-    NodeRef node, std::shared_ptr<DatasetState> dataset, std::string_view state,
-    Scheduler* scheduler) {
+    const NodeRef& node, const std::shared_ptr<DatasetState>& dataset,
+    std::string_view state, Scheduler* scheduler) {
   auto core = std::unique_ptr<IteratorCore>(new IteratorCore);
   const Options options = node->options;
   core->forkable_ = scheduler == nullptr;

@@ -32,7 +32,7 @@ class IteratorCore {
 
   /// Starts `node`; `state` is of another iterator of an equal graph, or empty.
   static StatusOr<std::unique_ptr<IteratorCore>> create(
-      NodeRef node, std::shared_ptr<DatasetState> dataset,
+      const NodeRef& node, const std::shared_ptr<DatasetState>& dataset,
       std::string_view state, Scheduler* scheduler = nullptr);
   ~IteratorCore();
 

@@ -162,7 +162,6 @@ class Planner {
   const std::string prefix_;
   const Epoch epoch_;
   const PathRef path_;
-  bool bounded_ = false;
 
   std::unique_ptr<Pipe> below_;           // finished so far
   std::unique_ptr<SegmentPipe> segment_;  // being filled
@@ -618,7 +617,8 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
     if (rows_spec_ != nullptr && !segment->links.empty()) {
       segment->expect_passing(*rows_spec_);
     }
-    segment->links.push_back({at.part.transform, traits, at.stage, at.last});
+    segment->links.push_back(
+        {at.part.transform, traits, at.stage, at.last, {}});
     rows_spec_ = at.last ? &at.node->spec : nullptr;
     segment->user_code |= traits.user_code;
     segment->out.limit = limits[i];

@@ -37,8 +37,8 @@ Run::Run(RunConfig config)
 
 Run::~Run() = default;
 
-StatusOr<std::shared_ptr<Run>> Run::create(NodeRef node, RunConfig config,
-                                           const Mark& mark) {
+StatusOr<std::shared_ptr<Run>> Run::create(const NodeRef& node,
+                                           RunConfig config, const Mark& mark) {
   std::shared_ptr<Run> run(new Run(std::move(config)));
   run->node_ = node;
   PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", run->config().epoch,

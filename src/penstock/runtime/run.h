@@ -151,7 +151,8 @@ struct RunConfig {
 class Run : public std::enable_shared_from_this<Run> {
  public:
   /// Plans `node` to run from `mark` (null: from the start).
-  static StatusOr<std::shared_ptr<Run>> create(NodeRef node, RunConfig config,
+  static StatusOr<std::shared_ptr<Run>> create(const NodeRef& node,
+                                               RunConfig config,
                                                const Mark& mark);
   ~Run();
 

@@ -600,11 +600,11 @@ void SegmentPipe::run(Work& work) {
     }
     if (context.left) {
       const std::int64_t done = rows - context.left->size();
-      const Mark input = work.resumed ? work.resumed->input : input_mark(work);
+      const Mark from = work.resumed ? work.resumed->input : input_mark(work);
       work.left = Work::Rest{*std::exchange(context.left, std::nullopt),
                              i,
                              {},
-                             input.after(done),
+                             from.after(done),
                              context.tag + done,
                              work.batch_memory.behind(done),
                              {}};
@@ -632,6 +632,7 @@ void SegmentPipe::run(Work& work) {
     shared->charge = std::move(work.reservation);
     work.output.add(Rows(BlockRef(std::move(shared))));
   }
+  work.input_bytes = work.input.byte_size() + input_charge.bytes();
   if (work.left) {
     work.left->mark = work.output.mark.after(work.output.size);
     work.left->keep = work.resumed ? std::move(work.resumed->keep)
@@ -641,7 +642,6 @@ void SegmentPipe::run(Work& work) {
                                     Block(), std::move(input_charge)))));
     }
   }
-  work.input_bytes = work.input.byte_size() + input_charge.bytes();
   input_charge.reset();
   work.input.parts.clear();
   if (work.resumed) work.resumed->keep.clear();

@@ -88,18 +88,14 @@ class PipeInputs final : public Inputs {
                                       std::memory_order_release);
       pipe_.last_opening_ = std::move(opening);
     }
-    int number = -1;
-    for (std::size_t i = 0; i < pipe_.inputs_.size(); ++i) {
-      if (pipe_.inputs_[i].pipe == nullptr && !pipe_.inputs_[i].closing) {
-        number = static_cast<int>(i);
-        pipe_.inputs_[i] = std::move(input);
-        break;
-      }
+    std::size_t at = 0;
+    while (at < pipe_.inputs_.size() &&
+           (pipe_.inputs_[at].pipe != nullptr || pipe_.inputs_[at].closing)) {
+      ++at;
     }
-    if (number < 0) {
-      number = static_cast<int>(pipe_.inputs_.size());
-      pipe_.inputs_.push_back(std::move(input));
-    }
+    if (at == pipe_.inputs_.size()) pipe_.inputs_.emplace_back();
+    pipe_.inputs_[at] = std::move(input);
+    const int number = static_cast<int>(at);
     pipe_.opened_.emplace_back(number, std::move(opened));
     return number;
   }
@@ -159,9 +155,7 @@ class PipeOutputs final : public Outputs {
     scripted.rows -= turn.rows;
     if (scripted.rows <= 0) pipe_.script_.pop_front();
   }
-  void skipped(ErrorRef error) override {
-    quarantined.push_back(std::move(error));
-  }
+  void skipped(const ErrorRef& error) override { quarantined.push_back(error); }
 
   Item item;
   std::vector<ErrorRef> quarantined;

@@ -89,7 +89,7 @@ bool Simulation::advance(Slot& slot) {
 
 bool Simulation::step() {
   ++steps_;
-  clock_.now_ += 100 + static_cast<std::int64_t>(random_.below(10'000));
+  clock_.time += 100 + static_cast<std::int64_t>(random_.below(10'000));
   if (steps_ == options_.cancel_at) {
     for (const auto& run : runs_) run->cancel();
     note(1);

@@ -62,9 +62,9 @@ class Simulation final : public Scheduler {
  private:
   class SimulatedClock final : public Clock {
    public:
-    std::int64_t now() const override { return now_; }
-    std::int64_t thread_cpu() const override { return now_; }
-    mutable std::int64_t now_ = 1;
+    std::int64_t now() const override { return time; }
+    std::int64_t thread_cpu() const override { return time; }
+    mutable std::int64_t time = 1;
   };
   struct Slot {
     enum class State { kIdle, kClaimed, kExecuting, kExecuted };

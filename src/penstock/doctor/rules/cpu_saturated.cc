@@ -1,5 +1,7 @@
 // cpu-saturated: all cores are busy with work that is needed. The honest limit.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "penstock/doctor/rule.h"
 
@@ -17,8 +19,8 @@ void cpu_saturated(const Model& model, Findings& out) {
   const bool shared = facts.other_cpu > 0.1 * facts.cores && busy >= 0.8 * left;
   if (busy < 0.75 * facts.cores && !shared) return;
   if (busy < 0.2 * facts.cores) return;
-  std::vector<int> order;
-  for (int i = 0; i < num_stages(model); ++i) order.push_back(i);
+  std::vector<int> order(static_cast<std::size_t>(num_stages(model)));
+  std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
     return need_of(model, a).compute > need_of(model, b).compute;
   });
@@ -38,7 +40,7 @@ void cpu_saturated(const Model& model, Findings& out) {
     f.evidence.push_back(
         {absl::StrCat("of which ", label(model, order[k])), 100 * share, "%"});
     absl::StrAppend(&spent, spent.empty() ? "" : ", ", label(model, order[k]),
-                    " ", static_cast<int>(100 * share + 0.5), " %");
+                    " ", std::lround(100 * share), " %");
   }
   f.cause = absl::StrCat("all ", facts.cores, " cores work on what is needed (",
                          spent, ")");

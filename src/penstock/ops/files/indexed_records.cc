@@ -196,8 +196,9 @@ class IndexedRecords final : public IndexedSourceOp {
           std::upper_bound(offsets + k + 1, offsets + piece.whole + 1,
                            offsets[0] + have) -
           (offsets + k + 1);
-      layout.check(piece.first + k, n, offsets + k, result.chars(),
-                   [&](std::int64_t i, Status bad) { fail(k + i, bad); });
+      layout.check(
+          piece.first + k, n, offsets + k, result.chars(),
+          [&](std::int64_t i, const Status& bad) { fail(k + i, bad); });
       k += n;
       if (status.ok()) continue;
       for (; k < piece.whole; ++k) fail(k, status);

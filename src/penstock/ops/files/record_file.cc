@@ -45,7 +45,7 @@ struct Reading final : SequencerState {
 };
 
 Spec spec_of_records(const RecordFormat& format) {
-  const Spec record = Spec::tensor(DType::kString, PartialShape(Shape{}));
+  Spec record = Spec::tensor(DType::kString, PartialShape(Shape{}));
   if (!format.with_offsets) return record;
   return Spec::tuple(
       {record, Spec::tensor(DType::kInt64, PartialShape(Shape{}))});
@@ -264,15 +264,15 @@ class RecordFile final : public SequencerOp {
     auto columns = columns_of(state, in);
     const auto n = static_cast<std::int64_t>(rows.size());
     const Origins origins(state.path, state.record);
-    if (columns.ok()) {
+    const Status whole = columns.status();
+    if (whole.ok()) {
       block = Block(spec_.structure(), *std::move(columns), n, origins);
     } else {
       block = Block(nullptr, {}, n, origins);
     }
     for (std::int64_t i = 0; i < n; ++i) {
-      const Status& status = columns.ok()
-                                 ? rows[static_cast<std::size_t>(i)].error
-                                 : columns.status();
+      const Status& status =
+          whole.ok() ? rows[static_cast<std::size_t>(i)].error : whole;
       if (!status.ok()) {
         block.errors().emplace_back(i, error(state, status, state.record + i));
       }

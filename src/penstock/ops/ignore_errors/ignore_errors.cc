@@ -43,11 +43,11 @@ class ErrorSkipper final : public Sequencer {
     for (std::int64_t i = 0; i < rows.size(); ++i) {
       ++counts.seen;
       if (rows.block().error_at(rows.at(i)) == nullptr) continue;
-      ErrorRef error = rows.block().error_ref(rows.at(i));
+      const ErrorRef error = rows.block().error_ref(rows.at(i));
       if (!of_.match(*error, counts.stage) || !accept(counts)) {
         continue;  // stays in the stream
       }
-      out.skipped(std::move(error));
+      out.skipped(error);
       if (i > begin) out.emit(rows.slice(begin, i));
       begin = i + 1;
     }

@@ -43,8 +43,8 @@ Block error_block(const Block& in, const ErrorRef& error) {
   out.errors() = in.errors();
   Block::Errors all;
   for (std::int64_t i = 0; i < in.size(); ++i) {
-    ErrorRef own = in.error_ref(i);
-    all.emplace_back(i, own ? std::move(own) : error);
+    const ErrorRef own = in.error_ref(i);
+    all.emplace_back(i, own ? own : error);
   }
   out.errors() = std::move(all);
   return out;
@@ -52,12 +52,11 @@ Block error_block(const Block& in, const ErrorRef& error) {
 
 /// Errors of `block` and of `failed`, by row.
 Block::Errors merged(const Block& block,
-                     std::vector<std::pair<std::int64_t, Status>> failed,
+                     const std::vector<std::pair<std::int64_t, Status>>& failed,
                      const CallContext& context) {
   Block::Errors out = block.errors();
-  for (auto& [row, status] : failed) {
-    out.emplace_back(row,
-                     context.error(std::move(status), block.origins().at(row)));
+  for (const auto& [row, status] : failed) {
+    out.emplace_back(row, context.error(status, block.origins().at(row)));
   }
   std::sort(out.begin(), out.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
