@@ -323,7 +323,9 @@ class TarCut {
           wait(begin, end - begin + member.needed);
           return false;
         }
-        if (any && !seems_of(header, key)) {
+        // A long name stands behind a header of its own.
+        if (any && !seems_of(header, key) &&
+            in_.bytes.find(key + ".", end) == std::string_view::npos) {
           finish();
           return true;
         }

@@ -272,5 +272,45 @@ TEST(RefusedRecords, ASampleThatIsCutIsNotGivenInPart) {
   }
 }
 
+// The name stands in a block of its own, in front of the header that is cut.
+TEST(RefusedRecords, ASampleOfLongNamesThatIsCutIsNotGivenInPart) {
+  const std::string key(120, 'n');
+  TarBuilder tar;
+  tar.file("0.a", "A").file(key + ".a", "A").file(key + ".b", "B");
+  const std::string whole = tar.finish();
+  const std::size_t second = 1024 + 2048;  // where the file .b begins
+  for (const std::size_t cut : {700u, 1100u, 1500u, 1600u}) {
+    const auto got = drain(Dataset::tar(file_of(whole.substr(0, second + cut)),
+                                        {.fields = {"a"}}));
+    SCOPED_TRACE(cut);
+    ASSERT_EQ(got.size(), 2u);
+    EXPECT_NE(got[0][0], '!');
+    EXPECT_EQ(got[1][0] == '!', cut < 1537);
+  }
+}
+
+// A state counts records, refused ones too.
+TEST(RefusedRecords, TheLimitIsPartOfEveryReader) {
+  const auto differ = [](const auto& make) {
+    return make(kLimit).node()->fingerprint() !=
+           make(kLimit + 1).node()->fingerprint();
+  };
+  const std::string file = file_of("{}");
+  EXPECT_TRUE(differ([&](std::int64_t limit) {
+    return Dataset::jsonl(file, {{"a", DType::kInt64}},
+                          {.max_record_bytes = limit});
+  }));
+  EXPECT_TRUE(differ([&](std::int64_t limit) {
+    return Dataset::text_lines(file, {.max_record_bytes = limit});
+  }));
+  EXPECT_TRUE(differ([&](std::int64_t limit) {
+    return Dataset::csv(
+        file, {.columns = {{"a", DType::kInt64}}, .max_record_bytes = limit});
+  }));
+  EXPECT_TRUE(differ([&](std::int64_t limit) {
+    return Dataset::tar(file, {.fields = {"a"}, .max_record_bytes = limit});
+  }));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -31,7 +31,8 @@ StatusOr<std::shared_ptr<const Operator>> make_jsonl(
         f.default_value.defined() ? f.default_value.to_string() : "", "\n");
   }
   absl::StrAppend(&format->identity,
-                  to_absl(compression_name(options.compression)));
+                  to_absl(compression_name(options.compression)), ",",
+                  options.max_record_bytes);
   RecordParts parts;
   parts.spec = parser->spec();
   parts.arguments =
