@@ -12,7 +12,6 @@
 
 namespace {
 
-using penstock::testing::Choices;
 using penstock::testing::Graph;
 
 void require(const std::string& difference, const Graph& graph) {

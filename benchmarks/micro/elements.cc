@@ -138,7 +138,7 @@ PENSTOCK_BENCH(13, length) {
     const auto n = static_cast<double>(sizes[i]);
     cost.push_back((t[i + 1].median() - t[0].median()) / n);
     table.reference("  CPU per element of 10^" +
-                        std::to_string(static_cast<int>(std::log10(n) + 0.5)) +
+                        std::to_string(std::lround(std::log10(n))) +
                         ", start-up subtracted",
                     cost.back(), "ns");
   }

@@ -84,7 +84,7 @@ Status Arena::open() {
       return absl::OkStatus();
     }
   }
-  const Status status = system_error("mmap");
+  Status status = system_error("mmap");
   ::close(fd_);
   return status;
 }

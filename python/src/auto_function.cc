@@ -95,7 +95,7 @@ class AutoFunction final : public Function {
     const int others = running_.fetch_add(1);
     const std::int64_t started = clock.now();
     const CoreTime before = sample ? core_time() : CoreTime();
-    const Status status = in_threads_->apply(in, context, out);
+    Status status = in_threads_->apply(in, context, out);
     const CoreTime after = sample ? core_time() : CoreTime();
     const std::int64_t wall = clock.now() - started;
     // Side by side at one of its ends: good enough over many blocks.

@@ -4,8 +4,9 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <signal.h>
 #include <sys/prctl.h>
+
+#include <csignal>
 
 #include "auto_function.h"
 #include "bindings.h"

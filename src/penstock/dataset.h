@@ -241,9 +241,9 @@ class Dataset {
     if (!options.output_signature.known()) {
       options.output_signature = detail::result_spec<typename Source::Value>();
     }
+    std::string identity = detail::function_identity<F>(options.name);
     return generator_dataset(detail::generator_factory(std::move(make)),
-                             detail::function_identity<F>(options.name),
-                             std::move(options));
+                             std::move(identity), std::move(options));
   }
   /// fn(0), ..., fn(size - 1), or without end for Cardinality::kInfinite. Many
   /// workers call `fn` at once, in any order; an error or exception takes the
@@ -255,12 +255,13 @@ class Dataset {
     if (!options.output_signature.known()) {
       options.output_signature = detail::result_spec<Result>();
     }
+    std::string identity = detail::function_identity<F>(options.name);
     return indexable_dataset(
         size,
         [fn = std::move(fn)](std::int64_t i) -> StatusOr<Element> {
           return detail::to_result(fn(i));
         },
-        detail::function_identity<F>(options.name), std::move(options));
+        std::move(identity), std::move(options));
   }
   /// A source of the user that is read by index.
   static Dataset from_source(std::shared_ptr<const RandomAccessSource> source,

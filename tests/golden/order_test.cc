@@ -180,8 +180,8 @@ TEST(Golden, StreamOfOneKey) {
   RandomStream random(7);
   std::vector<std::uint64_t> out;
   for (int i = 0; i < 4; ++i) out.push_back(random.next_u64());
-  EXPECT_THAT(out, ElementsAre(13837866057460644397, 1580108719113026114,
-                               14670401102720962203, 17669291110527860587));
+  EXPECT_THAT(out, ElementsAre(13837866057460644397u, 1580108719113026114u,
+                               14670401102720962203u, 17669291110527860587u));
 }
 
 }  // namespace

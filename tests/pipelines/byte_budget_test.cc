@@ -50,7 +50,7 @@ struct Heavy {
   std::int64_t largest = 1;
   std::int64_t together = 1;  // rows that stages in a row make at once
   std::int64_t held = 0;      // rows that its stages must hold to go on
-  std::string text;
+  std::string text = {};
   bool declared = false;  // the sizes of elements
 
   MapOptions map_options() const {

@@ -116,12 +116,11 @@ TEST(Memory, ThePeakStaysWithinTheBudgetAndOneElement) {
 TEST(Memory, ASequentialSourceStaysWithinTheBudgetAndOneElement) {
   const std::int64_t element = 20 * kKiB;
   const std::int64_t budget = 300 * kKiB;
-  const auto make = [element] {
-    return
-        [element, i = 0]() mutable -> std::optional<std::vector<std::uint8_t>> {
-          if (i++ == 200) return std::nullopt;
-          return std::vector<std::uint8_t>(static_cast<std::size_t>(element));
-        };
+  const auto make = [] {
+    return [i = 0]() mutable -> std::optional<std::vector<std::uint8_t>> {
+      if (i++ == 200) return std::nullopt;
+      return std::vector<std::uint8_t>(static_cast<std::size_t>(element));
+    };
   };
   Iterator it = Dataset::from_generator(make)
                     .with_options({.memory_budget = budget})

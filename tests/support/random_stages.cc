@@ -77,7 +77,7 @@ std::vector<Model> nested_models(const Model& model) {
 
 // Some are read on the spot, some get pipes of their own.
 Dataset nested(std::int64_t x) {
-  const Dataset range = Dataset::range(x, x + fan_out(x));
+  Dataset range = Dataset::range(x, x + fan_out(x));
   if (x % 3 != 0) return range;
   return range.filter([](std::int64_t) { return true; });
 }

@@ -31,7 +31,7 @@ class Watchdog final : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo&) override { alarm(0); }
 };
 
-const bool g_installed = [] {
+const bool kInstalled = [] {
   ::testing::UnitTest::GetInstance()->listeners().Append(new Watchdog);
   return true;
 }();

@@ -49,21 +49,21 @@ LeafSpecs other_space(SpecArgs args, const Attributes& attributes) {
   return specs;
 }
 
-template <StatusOr<Tensor> (*F)(const Tensor&)>
+template <StatusOr<Tensor> (*kF)(const Tensor&)>
 StatusOr<Tensor> plain(const RowCall& call) {
-  return F(call.args[0]);
+  return kF(call.args[0]);
 }
 
-template <StatusOr<Tensor> (*F)(const Tensor&, float)>
+template <StatusOr<Tensor> (*kF)(const Tensor&, float)>
 StatusOr<Tensor> by_delta(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const double delta, Params(call).number("delta", 0));
-  return F(call.args[0], static_cast<float>(delta));
+  return kF(call.args[0], static_cast<float>(delta));
 }
 
-template <StatusOr<Tensor> (*F)(const Tensor&, float)>
+template <StatusOr<Tensor> (*kF)(const Tensor&, float)>
 StatusOr<Tensor> by_factor(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const double factor, Params(call).number("factor", 1));
-  return F(call.args[0], static_cast<float>(factor));
+  return kF(call.args[0], static_cast<float>(factor));
 }
 
 StatusOr<Tensor> adjust_gamma(const RowCall& call) {

@@ -47,9 +47,7 @@ StatusOr<PartialShape> broadcast(const Node& node,
       const std::int64_t d = spec.shape[i];
       std::int64_t& o = out[offset + i];
       if (d == 1 || d == o) continue;
-      if (o == 1) {
-        o = d;
-      } else if (o == kUnknownDim) {
+      if (o == 1 || o == kUnknownDim) {
         o = d;
       } else if (d != kUnknownDim) {
         return fail(node, "shapes do not broadcast, got dimensions ", o,
@@ -302,8 +300,6 @@ Status check_dtype(const Node& node, DType t) {
     case Op::kNegative:
     case Op::kSign:
     case Op::kSubtract:
-      fits = !boolean;
-      break;
     case Op::kDivide:
     case Op::kSqrt:
     case Op::kReciprocal:

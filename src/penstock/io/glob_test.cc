@@ -37,21 +37,21 @@ class Glob : public ::testing::Test {
  protected:
   Glob() {
     namespace fs = std::filesystem;
-    fs::create_directories(root + "/x/y");
-    fs::create_directories(root + "/z");
+    fs::create_directories(root_ + "/x/y");
+    fs::create_directories(root_ + "/z");
     for (const char* name : {"/b.txt", "/a.txt", "/x/c.txt", "/x/y/d.txt",
                              "/z/e.bin", "/.h.txt"}) {
-      std::ofstream(root + name) << "1";
+      std::ofstream(root_ + name) << "1";
     }
-    fs::create_directory_symlink(root, root + "/x/loop");
+    fs::create_directory_symlink(root_, root_ + "/x/loop");
   }
   std::vector<std::string> found(const std::string& pattern) {
-    auto names = glob(FileSystem::local(), root + pattern);
+    auto names = glob(FileSystem::local(), root_ + pattern);
     EXPECT_TRUE(names.ok()) << names.status();
-    for (std::string& n : *names) n = n.substr(root.size());
+    for (std::string& n : *names) n = n.substr(root_.size());
     return *names;
   }
-  const std::string root = testing::fresh_path();
+  const std::string root_ = testing::fresh_path();
 };
 
 TEST_F(Glob, FilesAreSortedDirectoriesLeftOut) {
@@ -69,13 +69,13 @@ TEST_F(Glob, TwoStarsReachAnyDepthButNotThroughLinks) {
 }
 
 TEST_F(Glob, NamesStandForThemselvesPatternsForTheirMatches) {
-  std::ofstream(root + "/w[1].txt") << "1";
+  std::ofstream(root_ + "/w[1].txt") << "1";
   auto names = expand_names(FileSystem::local(),
-                            {"no/such", root + "/z/*", root + "/w[1].txt"});
+                            {"no/such", root_ + "/z/*", root_ + "/w[1].txt"});
   ASSERT_TRUE(names.ok());
   EXPECT_THAT(*names,
-              ElementsAre("no/such", root + "/z/e.bin", root + "/w[1].txt"));
-  EXPECT_EQ(expand_names(FileSystem::local(), {root + "/q*"}).status().code(),
+              ElementsAre("no/such", root_ + "/z/e.bin", root_ + "/w[1].txt"));
+  EXPECT_EQ(expand_names(FileSystem::local(), {root_ + "/q*"}).status().code(),
             StatusCode::kNotFound);
 }
 

@@ -129,13 +129,13 @@ TEST(SequentialSource, ASaveThatThrowsCountsAsNone) {
   class Shy final : public SequentialSource {
    public:
     StatusOr<std::optional<Element>> next() override {
-      if (at_ == 5) return std::nullopt;
-      return Element(Tensor::scalar(at_++));
+      if (at == 5) return std::nullopt;
+      return Element(Tensor::scalar(at++));
     }
     std::optional<std::string> save() const override {
       throw std::runtime_error("not now");
     }
-    int at_ = 0;
+    int at = 0;
   };
   const Dataset ds =
       Dataset::from_source([] { return std::make_unique<Shy>(); });

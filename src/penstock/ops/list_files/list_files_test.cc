@@ -16,54 +16,54 @@ using ::testing::HasSubstr;
 class ListFiles : public ::testing::Test {
  protected:
   ListFiles() {
-    std::filesystem::create_directories(dir);
-    for (const char* name : {"/c", "/a", "/b"}) std::ofstream(dir + name) << 1;
+    std::filesystem::create_directories(dir_);
+    for (const char* name : {"/c", "/a", "/b"}) std::ofstream(dir_ + name) << 1;
   }
   std::vector<std::string> names(const Dataset& ds) {
     std::vector<std::string> out;
     for (const Element& e : ds) {
-      out.emplace_back(e[0].str().substr(dir.size()));
+      out.emplace_back(e[0].str().substr(dir_.size()));
     }
     return out;
   }
-  const std::string dir = fresh_path();
+  const std::string dir_ = fresh_path();
 };
 
 TEST_F(ListFiles, SortsWithinAPatternAndKeepsTheOrderOfPatterns) {
-  EXPECT_THAT(names(Dataset::list_files(dir + "/*")),
+  EXPECT_THAT(names(Dataset::list_files(dir_ + "/*")),
               ElementsAre("/a", "/b", "/c"));
-  EXPECT_THAT(names(Dataset::list_files({dir + "/c", dir + "/[ab]"})),
+  EXPECT_THAT(names(Dataset::list_files({dir_ + "/c", dir_ + "/[ab]"})),
               ElementsAre("/c", "/a", "/b"));
-  EXPECT_EQ(Dataset::list_files(dir + "/*").cardinality(), Cardinality(3));
-  EXPECT_EQ(Dataset::list_files(dir + "/*").at(1)[0].str(), dir + "/b");
+  EXPECT_EQ(Dataset::list_files(dir_ + "/*").cardinality(), Cardinality(3));
+  EXPECT_EQ(Dataset::list_files(dir_ + "/*").at(1)[0].str(), dir_ + "/b");
 }
 
 TEST_F(ListFiles, ShufflesAnewInEachIterationByTheSeed) {
   for (int i = 0; i < 30; ++i)
-    std::ofstream(dir + "/n" + std::to_string(i)) << 1;
+    std::ofstream(dir_ + "/n" + std::to_string(i)) << 1;
   const Dataset ds =
-      Dataset::list_files(dir + "/*", {.shuffle = true, .seed = 4});
+      Dataset::list_files(dir_ + "/*", {.shuffle = true, .seed = 4});
   const auto first = names(ds);
   const auto second = names(ds);
   EXPECT_NE(first, second);
   EXPECT_EQ(
-      names(Dataset::list_files(dir + "/*", {.shuffle = true, .seed = 4})),
+      names(Dataset::list_files(dir_ + "/*", {.shuffle = true, .seed = 4})),
       first);
   auto sorted = first;
   std::sort(sorted.begin(), sorted.end());
-  EXPECT_EQ(sorted, names(Dataset::list_files(dir + "/*")));
+  EXPECT_EQ(sorted, names(Dataset::list_files(dir_ + "/*")));
 }
 
 TEST_F(ListFiles, KeepsTheFilesThatWereThereWhenItWasBuilt) {
-  const Dataset ds = Dataset::list_files(dir + "/*");
-  std::ofstream(dir + "/d") << 1;
+  const Dataset ds = Dataset::list_files(dir_ + "/*");
+  std::ofstream(dir_ + "/d") << 1;
   EXPECT_THAT(names(ds), ElementsAre("/a", "/b", "/c"));
 }
 
 TEST_F(ListFiles, SaysWhatIsNotThere) {
-  EXPECT_EQ(error_of([&] { Dataset::list_files(dir + "/x*"); }),
-            "list_files: no file matches '" + dir + "/x*'");
-  EXPECT_THAT(error_of([&] { Dataset::list_files(dir + "/x"); }),
+  EXPECT_EQ(error_of([&] { Dataset::list_files(dir_ + "/x*"); }),
+            "list_files: no file matches '" + dir_ + "/x*'");
+  EXPECT_THAT(error_of([&] { Dataset::list_files(dir_ + "/x"); }),
               HasSubstr("No such file"));
   EXPECT_EQ(error_of([&] { Dataset::list_files(""); }),
             "list_files: pattern must not be empty, got ''");
