@@ -22,6 +22,11 @@ constexpr double kMostUse = 1.25;
 // Of the time with a core or waiting for one, that is spent with it.
 constexpr double kLeastShare = 0.04;
 
+// In worker processes: work between two looks, and cores that the workers use
+// together when it is worth having them.
+constexpr std::int64_t kProcessWindowNs = 200'000'000;
+constexpr double kLeastWorkersUse = 0.8;
+
 // Blocks shorter than this are looked at now and then only.
 constexpr std::int64_t kLongBlockNs = 1'000'000;
 constexpr std::uint32_t kSampleEvery = 4;
@@ -52,6 +57,20 @@ CoreTime core_time() {
     }
   }
   return {Clock::real().thread_cpu(), 0};
+}
+
+/// Of the whole machine, at this moment; what waits for a core is among them.
+int runnable_threads() {
+  const int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+  char text[96];
+  const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+  if (fd >= 0) close(fd);
+  int runnable = 0;
+  if (n > 0) {
+    text[n] = '\0';
+    std::sscanf(text, "%*f %*f %*f %d", &runnable);
+  }
+  return runnable;
 }
 
 enum Mode : int { kThreads, kStarting, kProcesses, kStays };
@@ -86,7 +105,11 @@ class AutoFunction final : public Function {
       state_->mode.store(kProcesses, std::memory_order_release);
       mode = kProcesses;
     }
-    if (mode == kProcesses) return in_processes_->apply(in, context, out);
+    if (mode == kProcesses) {
+      Status status = in_processes_->apply(in, context, out);
+      if (judge_processes()) go_back();
+      return status;
+    }
     if (mode != kThreads) return in_threads_->apply(in, context, out);
 
     const Clock& clock = Clock::real();
@@ -102,7 +125,10 @@ class AutoFunction final : public Function {
     const bool shared = others > 0 || running_.load() > 1;
     running_.fetch_sub(1);
     long_blocks_.store(wall > kLongBlockNs, std::memory_order_relaxed);
-    if (sample && shared &&
+    // So many only run where the engine has found that they sleep; that they
+    // wait for a core says nothing then.
+    const bool sleepers = others >= 2 * workers_;
+    if (sample && shared && !sleepers &&
         judge(out.size(), wall,
               {after.used - before.used, after.delayed - before.delayed})) {
       start();
@@ -134,6 +160,33 @@ class AutoFunction final : public Function {
     use_ = use;
     call_ns_ = call;
     return ++agreeing_ >= 2 || call > kWindowNs / 4;
+  }
+
+  /// True when the workers were seen twice to sleep for most of the time: as
+  /// many calls as there are cores do less then than threads do in turns.
+  bool judge_processes() const {
+    const std::int64_t work = counters_->work_ns.load();
+    if (work - judged_work_.load(std::memory_order_relaxed) <
+        kProcessWindowNs) {
+      return false;
+    }
+    std::lock_guard lock(window_mutex_);
+    const std::int64_t cpu = counters_->worker_cpu_ns.load();
+    const auto spent = static_cast<double>(work - judged_work_.exchange(work));
+    const auto used =
+        static_cast<double>(cpu - std::exchange(judged_cpu_, cpu));
+    const bool sleep = workers_ * used < kLeastWorkersUse * spent &&
+                       runnable_threads() <= workers_;
+    agreeing_ = sleep ? agreeing_ + 1 : 0;
+    return agreeing_ >= 2;
+  }
+
+  void go_back() const {
+    std::lock_guard lock(state_->mutex);
+    state_->reason =
+        "back in threads: its calls wait more than they compute, and only one "
+        "runs at a time in each process";
+    state_->mode.store(kStays, std::memory_order_release);
   }
 
   void start() const {
@@ -183,6 +236,8 @@ class AutoFunction final : public Function {
   mutable std::int64_t call_ns_ = 0;
   mutable double use_ = 0;
   mutable int agreeing_ = 0;
+  mutable std::atomic<std::int64_t> judged_work_{0};
+  mutable std::int64_t judged_cpu_ = 0;
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 // Each block goes to one executor, chosen when it starts, so nothing is lost,
 // doubled or reordered by a move. The judgement: at least two blocks ran at the
 // same time, and together they used (or waited for) no more than one core, but
-// not less either (that would be sleeping), so they waited for each other.
+// not less either (that would be sleeping), so they waited for each other. When
+// the workers turn out to sleep all the same, the function goes back, for good.
 #pragma once
 
 #include <functional>

@@ -237,3 +237,25 @@ def test_functions_that_wait_do_not_move():
 
     ds = ps.Dataset.range(100).map(nap, executor="auto")
     assert {int(pid) for _, pid in ds} == {os.getpid()}
+
+
+def test_functions_that_turn_out_to_wait_go_back():
+    started = time.monotonic()
+
+    def later(x):
+        end = time.monotonic() + 0.004
+        while time.monotonic() - started < 1.0 and time.monotonic() < end:
+            pass  # holds the GIL at first
+        time.sleep(0.0 if time.monotonic() - started < 1.0 else 0.02)
+        return x
+
+    ds = ps.Dataset.range(10**6).map(later, executor="auto")
+    it = iter(ds)
+    end = time.monotonic() + 30
+    while time.monotonic() < end and "back in threads" not in ds.explain():
+        next(it)
+    moved = it.stats().python[0].executor
+    it.close()
+    if "the GIL limited it" in ds.explain():
+        pytest.skip("others kept the machine busy")
+    assert moved == "thread", ds.explain()
