@@ -165,14 +165,12 @@ class AutoFunction final : public Function {
   /// True when the workers were seen twice to sleep for most of the time: as
   /// many calls as there are cores do less then than threads do in turns.
   bool judge_processes() const {
-    const std::int64_t work = counters_->work_ns.load();
-    if (work - judged_work_.load(std::memory_order_relaxed) <
-        kProcessWindowNs) {
-      return false;
-    }
     std::lock_guard lock(window_mutex_);
+    const std::int64_t work = counters_->work_ns.load();
+    if (work - judged_work_ < kProcessWindowNs) return false;
     const std::int64_t cpu = counters_->worker_cpu_ns.load();
-    const auto spent = static_cast<double>(work - judged_work_.exchange(work));
+    const auto spent =
+        static_cast<double>(work - std::exchange(judged_work_, work));
     const auto used =
         static_cast<double>(cpu - std::exchange(judged_cpu_, cpu));
     const bool sleep = workers_ * used < kLeastWorkersUse * spent &&
@@ -236,7 +234,7 @@ class AutoFunction final : public Function {
   mutable std::int64_t call_ns_ = 0;
   mutable double use_ = 0;
   mutable int agreeing_ = 0;
-  mutable std::atomic<std::int64_t> judged_work_{0};
+  mutable std::int64_t judged_work_ = 0;
   mutable std::int64_t judged_cpu_ = 0;
 };
 
