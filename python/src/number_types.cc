@@ -98,14 +98,14 @@ PyObject* on_plain(PyObject* a, PyObject* b, Op op) {
   return keep(op(x.get(), y.get()));
 }
 
-template <binaryfunc PyNumberMethods::*slot, binaryfunc generic>
+template <binaryfunc PyNumberMethods::*kSlot, binaryfunc kGeneric>
 PyObject* binary(PyObject* a, PyObject* b) {
   PyTypeObject* base = base_of(a);
   if (base == nullptr) base = base_of(b);
-  PyObject* const result = (base->tp_as_number->*slot)(a, b);
+  PyObject* const result = (base->tp_as_number->*kSlot)(a, b);
   if (result != Py_NotImplemented) return keep(result);
   Py_DECREF(result);
-  return on_plain(a, b, generic);
+  return on_plain(a, b, kGeneric);
 }
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulo) {
@@ -119,9 +119,9 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulo) {
   });
 }
 
-template <unaryfunc PyNumberMethods::*slot>
+template <unaryfunc PyNumberMethods::*kSlot>
 PyObject* unary(PyObject* a) {
-  return keep((base_of(a)->tp_as_number->*slot)(a));
+  return keep((base_of(a)->tp_as_number->*kSlot)(a));
 }
 
 PyObject* positive(PyObject* a) {

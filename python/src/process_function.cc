@@ -25,7 +25,7 @@ class ProcessFunction final : public Function {
                   std::string identity, std::shared_ptr<StageCounters> counters,
                   std::shared_ptr<ProcessControls> controls)
       : pickled_(std::move(pickled)),
-        number_(next_number_.fetch_add(1)),
+        number_(next_number.fetch_add(1)),
         result_(result),
         declared_(std::move(declared)),
         identity_(std::move(identity)),
@@ -351,7 +351,7 @@ class ProcessFunction final : public Function {
                       std::make_exception_ptr(error));
   }
 
-  static inline std::atomic<std::uint32_t> next_number_{1};
+  static inline std::atomic<std::uint32_t> next_number{1};
   const std::string pickled_;
   const std::uint32_t number_;
   const Result result_;
