@@ -415,9 +415,11 @@ StatusOr<Block> BlockBuilder::finish() {
     rows.reserve(elements_.size());
     for (Element& e : elements_) {
       // An error's place is filled with a neighbour's value, never read.
-      rows.push_back(e.defined() && &e != sample
-                         ? std::move(e.mutable_leaves()[leaf])
-                         : (*sample)[leaf]);
+      if (e.defined() && &e != sample) {
+        rows.push_back(std::move(e.mutable_leaves()[leaf]));
+      } else {
+        rows.push_back((*sample)[leaf]);
+      }
     }
     PS_ASSIGN_OR_RETURN(Column column, pack_rows(std::move(rows)));
     out.columns_.push_back(std::move(column));

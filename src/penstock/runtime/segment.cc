@@ -642,7 +642,7 @@ void SegmentPipe::run(Work& work) {
                                     Block(), std::move(input_charge)))));
     }
   }
-  input_charge.reset();
+  input_charge = Charge();
   work.input.parts.clear();
   if (work.resumed) work.resumed->keep.clear();
   work.batch_memory = {};

@@ -72,7 +72,7 @@ class Enumerate final : public Operator, public Transform, public IndexedOp {
           static_cast<std::uint64_t>(start_) +
           static_cast<std::uint64_t>(position(static_cast<std::int64_t>(i))));
     }
-    return widen(block, std::move(numbers), Side::kFront);
+    return widen(block, numbers, Side::kFront);
   }
 
   std::int64_t start_;

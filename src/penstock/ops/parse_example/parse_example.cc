@@ -125,7 +125,7 @@ class ParseExample final : public TransformOp, public FailsOnElements {
         parser_->parse(*records, error_rows(block), parsed, failed));
     PS_ASSIGN_OR_RETURN(Block::Columns columns,
                         parser_->block_columns(std::move(parsed)));
-    Block::Errors errors = merged(block, std::move(failed), context);
+    Block::Errors errors = merged(block, failed, context);
     block = Block(spec_.structure(), std::move(columns), block.size(),
                   block.origins());
     block.errors() = std::move(errors);

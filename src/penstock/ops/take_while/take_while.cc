@@ -30,7 +30,7 @@ class Judge final : public Transform {
                         Tensor::allocate<bool>(Shape{block.size()}));
     const auto out = flags.mutable_as<bool>();
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = verdicts[i] != 0;
-    return widen(block, std::move(flags), Side::kBack);
+    return widen(block, flags, Side::kBack);
   }
 
  private:

@@ -63,7 +63,7 @@ Status RecordWriter::write_framed(std::string_view bytes,
 
 Status RecordWriter::flush(std::size_t above) {
   if (out_.size() <= above) return absl::OkStatus();
-  const Status status = file_->append(out_);
+  Status status = file_->append(out_);
   out_.clear();
   return status;
 }

@@ -188,7 +188,7 @@ StatusOr<Block> join(std::vector<Block> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   for (Block& part : parts) {
     for (Column& column : part.columns()) {
-      if (!column.packed() || part.size() == 0 ||
+      if (!column.packed() || part.empty() ||
           column.byte_size() <= kJoinRowBytes * part.size()) {
         continue;
       }
@@ -238,7 +238,7 @@ class Unbatch final : public TransformOp {
       if (!error) {
         auto rows = rows_of(block.element(i), inside(origin));
         if (rows.ok()) {
-          if (rows->size() > 0) parts.push_back(*std::move(rows));
+          if (!rows->empty()) parts.push_back(*std::move(rows));
           continue;
         }
         error = context.error(rows.status(), origin);
