@@ -210,7 +210,7 @@ TEST(JoinBlocks, KeepsEveryElementErrorAndOrigin) {
           expected.push_back(e.to_string());
         } else {
           builder.add_error(error("x"), origin);
-          expected.push_back("!x");
+          expected.emplace_back("!x");
         }
       }
       parts.push_back(builder.finish().value());
