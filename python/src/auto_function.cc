@@ -7,6 +7,7 @@
 
 #include "convert.h"
 #include "penstock/base/clock.h"
+#include "process_clocks.h"
 #include "workers.h"
 
 namespace penstock::python {
@@ -57,20 +58,6 @@ CoreTime core_time() {
     }
   }
   return {Clock::real().thread_cpu(), 0};
-}
-
-/// Of the whole machine, at this moment; what waits for a core is among them.
-int runnable_threads() {
-  const int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-  char text[96];
-  const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-  if (fd >= 0) close(fd);
-  int runnable = 0;
-  if (n > 0) {
-    text[n] = '\0';
-    std::sscanf(text, "%*f %*f %*f %d", &runnable);
-  }
-  return runnable;
 }
 
 enum Mode : int { kThreads, kStarting, kProcesses, kStays };
@@ -173,8 +160,10 @@ class AutoFunction final : public Function {
         static_cast<double>(work - std::exchange(judged_work_, work));
     const auto used =
         static_cast<double>(cpu - std::exchange(judged_cpu_, cpu));
-    const bool sleep = workers_ * used < kLeastWorkersUse * spent &&
-                       runnable_threads() <= workers_;
+    // Without a core nobody sleeps; that of the engine's threads is in it, too.
+    const double delay = clocks_.read().run_delay;
+    const double delayed = 1e9 * (delay - std::exchange(run_delay_, delay));
+    const bool sleep = workers_ * (used + delayed) < kLeastWorkersUse * spent;
     agreeing_ = sleep ? agreeing_ + 1 : 0;
     return agreeing_ >= 2;
   }
@@ -236,6 +225,8 @@ class AutoFunction final : public Function {
   mutable int agreeing_ = 0;
   mutable std::int64_t judged_work_ = 0;
   mutable std::int64_t judged_cpu_ = 0;
+  mutable double run_delay_ = 0;
+  mutable ProcessClocks clocks_;
 };
 
 }  // namespace
