@@ -30,13 +30,14 @@ format() { files '*.cc' '*.h' | xargs -r clang-format-16 --dry-run -Werror; }
 # the sources that include them. Tests move from values and copy them on purpose.
 units() {
   python3 - "$@" <<'END'
-import json, pathlib, sys
+import json, pathlib, re, sys
 kind, build = sys.argv[1], pathlib.Path(sys.argv[2])
-root = pathlib.Path.cwd()
-for file in sorted({e["file"] for e in json.loads((build / "compile_commands.json").read_text())}):
-    ours = str(root) in file and "nanobind" not in file
-    apart = "_tests.dir" in file or "penstock_testing" in file or "/penstock.dir" not in file
-    test = apart and "/python/src/" not in file and "/src/penstock/" not in file
+commands = json.loads((build / "compile_commands.json").read_text())
+root = f"{pathlib.Path.cwd()}/"
+apart = re.compile(r"_tests\.dir|penstock_testing|^(tests|benchmarks|fuzz|examples)/")
+for file in sorted({command["file"] for command in commands}):
+    ours = file.startswith(root) and "nanobind" not in file
+    test = bool(apart.search(file.removeprefix(root)))
     if ours and test == (kind == "tests"):
         print(file)
 END

@@ -472,9 +472,8 @@ class _Use:
             instruction = self._instructions[at]
             if height == 0 and instruction.opname not in ("PUSH_NULL", "NOP"):
                 return at
-            if self._instructions[at + 1].is_jump_target or "JUMP" in (
-                instruction.opname
-            ):
+            jumped_to = self._instructions[at + 1].is_jump_target
+            if jumped_to or "JUMP" in instruction.opname:
                 break
             if height > 0:
                 height -= dis.stack_effect(

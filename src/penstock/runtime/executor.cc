@@ -44,8 +44,8 @@ constexpr int kMaxThreads = 640;
 // always start calls.
 constexpr int kNestedWaits = 32;
 constexpr std::int64_t kTickNs = 2'000'000;
-// When no call is long, and none of a younger run: each look takes a core from
-// a worker for a moment.
+// Where every call is short and no run has just begun, looks are rarer: each
+// takes a core from a worker for a moment.
 constexpr std::int64_t kCalmTickNs = 5'000'000;
 constexpr std::int64_t kCalmAfterNs = 50'000'000;
 constexpr int kTicksPerBudget = 500;
