@@ -1,4 +1,4 @@
-// The model and the rules on made-up facts: just above and just below.
+// The rules on made-up facts: just above and just below.
 #include "penstock/doctor/diagnose.h"
 
 #include <gtest/gtest.h>
@@ -6,156 +6,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tests/support/made_up_facts.h"
+
 namespace penstock::doctor {
 namespace {
-
-// source#0 -> map#1, observed for ten seconds on four cores.
-Facts pipeline(double rate) {
-  Facts f;
-  f.cores = 4;
-  f.seconds = 10;
-  f.elements = rate * f.seconds;
-  f.consumer_wait_s = 10;
-  f.memory_budget = 1e9;
-  f.output = 1;
-  StageFacts source;
-  source.label = "range#0";
-  source.op = "range";
-  source.source = true;
-  source.elements = f.elements;
-  StageFacts map;
-  map.label = "map#1";
-  map.op = "map";
-  map.index = 1;
-  map.inputs = {0};
-  map.user_code = true;
-  map.executor = "thread";
-  map.elements = f.elements;
-  map.calls = f.elements;
-  f.stages = {source, map};
-  return f;
-}
-
-// One call at a time waits for all of the time.
-Facts one_sleeper() {
-  Facts f = pipeline(100);
-  f.stages[1].parallel_calls = 1;
-  f.stages[1].busy_s = 10;
-  f.stages[1].gil_hold_s = 10;
-  f.stages[1].cpu_s = 0.05;
-  f.stages[1].blocking = true;
-  return f;
-}
-
-TEST(DoctorModel, PredictsThePipelineAsItIs) {
-  const Model model(one_sleeper());
-  EXPECT_EQ(model.now().limit, Limit::kWidth);
-  EXPECT_EQ(model.now().stage, 1);
-  EXPECT_NEAR(model.now().rate, 100, 1);
-  EXPECT_NEAR(model.residual(), 1, 0.01);
-}
-
-TEST(DoctorModel, PredictsMoreCallsAtOnce) {
-  const Model model(one_sleeper());
-  EXPECT_NEAR(model.gain({{.stage = 1, .parallel_calls = 4}}), 4, 0.05);
-  EXPECT_GT(model.gain({{.stage = 1, .cache = true}}), 100);
-}
-
-// Native code on two of four cores, where the rest is time that nobody saw.
-Facts half_seen() {
-  Facts f = pipeline(200);
-  f.stages[1].executor = "native";
-  f.stages[1].busy_s = 20;
-  f.stages[1].cpu_s = 20;
-  f.next_s = 1e-6;
-  return f;
-}
-
-TEST(DoctorModel, TimeThatTheModelMissesGoesWithWhatLimits) {
-  const Model model(half_seen());
-  EXPECT_NEAR(model.now().rate, 400, 1);
-  EXPECT_NEAR(model.residual(), 2, 0.01);
-  // What is left of it takes as long against what was measured; and what is
-  // left when it is gone is held against that, too.
-  EXPECT_NEAR(model.gain({{.stage = 1, .compute = 0.25}}), 4, 0.01);
-  EXPECT_NEAR(model.gain({{.stage = 1, .compute = 0}}), 1e6 / 200, 10);
-}
-
-TEST(DoctorModel, BesideOtherLoadNoTimeIsMissed) {
-  Facts f = half_seen();
-  f.other_cpu = 2;
-  EXPECT_NEAR(Model(f).gain({{.stage = 1, .compute = 0}}), 1e6 / 400, 10);
-}
-
-TEST(DoctorModel, CpuTimeOutsideOfStagesTakesCoresToo) {
-  Facts f = half_seen();
-  f.engine_cpu_s = 20;
-  EXPECT_NEAR(Model(f).now().rate, 200, 1);
-  // Of a stage that runs ahead twice as far as is asked for, half is needed.
-  for (StageFacts& s : f.stages) s.elements *= 2;
-  EXPECT_NEAR(Model(f).now().rate, 400, 1);
-}
-
-TEST(DoctorModel, WhatWasTriedIsWhatAFixLeaves) {
-  Facts f = half_seen();
-  f.stages[1].cached = {100e-6, 150e-6};
-  const Model model(f);
-  EXPECT_NEAR(model.gain({{.stage = 1, .cache = true}}), 1e4 / 200, 0.1);
-  // Other changes of the stage are others.
-  EXPECT_NEAR(model.gain({{.stage = 1, .compute = 0.25}}), 4, 0.01);
-  // Behind it only the loop was tried: what the stage needs comes on top.
-  f.stages[1].free = {100e-6, 400e-6};
-  EXPECT_NEAR(Model(f).gain({{.stage = 1, .compute = 0.01}}),
-              4 / (400e-6 + 0.01 * 20e-3) / 200, 0.5);
-}
-
-TEST(DoctorModel, TheConsumerIsALimitToo) {
-  Facts f = one_sleeper();
-  f.consumer_wait_s = 5;
-  f.consumer_think_s = 5;  // 5 ms for each of 1,000
-  const Model model(f);
-  EXPECT_NEAR(model.gain({{.stage = 1, .parallel_calls = 16}}), 2, 0.05);
-}
-
-TEST(DoctorModel, CallsThatShareTheGilDoNotDoubleTheirRate) {
-  // Half of each call holds the GIL; one call at a time, on two cores.
-  Facts f = one_sleeper();
-  f.cores = 2;
-  f.gil_busy = 0.5;
-  f.stages[1].cpu_s = 10;
-  f.stages[1].gil_held_s = 5;
-  f.stages[1].blocking = false;
-  f.stages[1].stays = "it has a lock";
-  const std::vector<Change> side_by_side = {{.stage = 1, .parallel_calls = 0}};
-  EXPECT_NEAR(Model(f).gain(side_by_side), 1.6, 0.1);
-  // Nor do they when pipeline and consumer take turns.
-  f.stages[1].prefetch = 0;
-  EXPECT_NEAR(Model(f).gain(side_by_side), 1.6, 0.1);
-  // All of it: nothing is gained.
-  f.stages[1].gil_held_s = 10;
-  EXPECT_NEAR(Model(f).gain(side_by_side), 1, 0.1);
-}
-
-TEST(DoctorModel, LargeResultsOfNativeCodeAreCopiedIntoBatches) {
-  const auto gain = [](double bytes) {
-    Facts f = pipeline(100);
-    f.stages[1].busy_s = f.stages[1].cpu_s = f.stages[1].gil_hold_s = 9.5;
-    f.stages[1].gil_held_s = 9.5;
-    f.stages[1].native_left = 0.1;
-    f.stages[1].spec_bytes = bytes;
-    StageFacts batch;
-    batch.label = "batch#2";
-    batch.op = "batch";
-    batch.inputs = {1};
-    batch.batch_size = 10;
-    f.stages.push_back(batch);
-    f.output = 2;
-    f.stages[2].elements = f.elements /= 10;
-    return Model(f).gain({{.stage = 1, .executor = "native"}});
-  };
-  EXPECT_GT(gain(1000), 2 * gain(25e6));
-  EXPECT_GT(gain(25e6), 1);
-}
 
 TEST(Doctor, WhatReadAheadGainsIsTheSameBesideOtherLoad) {
   // By turns: 50 ms of computing on one of two cores, 50 ms of a step.
@@ -308,29 +162,6 @@ TEST(Doctor, SleepInsideCallsIsNotTheGil) {
   EXPECT_GT(model.needs()[1].wait, 0.03);
 }
 
-TEST(DoctorModel, NeedsAreOfWhatTheConsumerTookNotOfWhatRanAhead) {
-  Facts f = one_sleeper();
-  f.stages[0].elements *= 50;
-  f.stages[0].busy_s = 5;
-  const Model model(f);
-  EXPECT_NEAR(model.needs()[0].compute, 1e-4, 1e-5);
-  EXPECT_EQ(model.pipeline().stage, 1);
-}
-
-TEST(DoctorModel, CallsThatWaitOnAWorkersTimeShareTheWorkers) {
-  Facts f = pipeline(100);
-  f.stages[1].busy_s = 40;
-  f.stages[1].gil_hold_s = 40;
-  f.stages[1].gil_held_s = 0.1;
-  f.stages[1].cpu_s = 0.1;
-  f.gil_busy = 0.01;
-  EXPECT_EQ(Model(f).now().limit, Limit::kWait);
-  EXPECT_NEAR(Model(f).now().rate, 100, 5);
-  f.stages[1].blocking = true;
-  f.stages[1].width = 64;
-  EXPECT_NEAR(Model(f).now().rate, 1600, 50);
-}
-
 // A native map on all four cores, of which others take their part.
 Facts native_map() {
   Facts f = pipeline(400);
@@ -428,31 +259,6 @@ TEST(Doctor, AnEpochBehindAFilterIsJudgedByWhatItKeeps) {
   }
 }
 
-TEST(DoctorModel, AnExplicitNumberOfCallsIsObeyedByShortSleeps) {
-  Facts f = one_sleeper();
-  f.stages[1].elements *= 10;  // 1 ms each: nobody found out that they wait
-  f.stages[1].calls *= 10;
-  f.stages[0].elements *= 10;
-  f.elements *= 10;
-  f.stages[1].blocking = false;
-  EXPECT_NEAR(Model(f).gain({{.stage = 1, .parallel_calls = 16}}), 16, 0.5);
-}
-
-TEST(DoctorModel, ResultsOfThreadsAreCopiedIntoBatches) {
-  Facts f = pipeline(1000);
-  f.stages[1].executor = "process";
-  f.stages[1].executor_forced = true;
-  f.stages[1].busy_s = 40;
-  f.stages[1].work_s = 0.1;
-  f.stages[1].worker_cpu_s = 20;
-  f.stages[1].cpu_s = 18;
-  const double small = Model(f).gain({{.stage = 1, .executor = "thread"}});
-  f.stages[1].bytes = 100e9;  // 10 MB each
-  const double large = Model(f).gain({{.stage = 1, .executor = "thread"}});
-  EXPECT_GT(small, 50);
-  EXPECT_LT(large, 5);
-}
-
 TEST(Doctor, LargerBatchesDoNotSpeedUpTheCopyToTheDevice) {
   Facts f = pipeline(50);
   f.stages[1].op = "batch";
@@ -545,20 +351,6 @@ TEST(Doctor, ThreadsInsideAFunctionAreTheCauseOnALoadedMachineToo) {
   EXPECT_EQ(diagnose(Model(f)).findings.front().code, "io-latency");
 }
 
-// Forced processes whose calls do next to nothing, on all cores.
-Facts crossing() {
-  Facts f = pipeline(1000);
-  f.stages[1].executor = "process";
-  f.stages[1].executor_forced = true;
-  f.stages[1].busy_s = 40;
-  f.stages[1].cpu_s = 15;
-  f.stages[1].worker_cpu_s = 24;
-  f.stages[1].work_s = 1;
-  f.own_cpu_s = 39;
-  f.run_delay_s = 0.5;
-  return f;
-}
-
 TEST(Doctor, FunctionsThatAreNativeByThemselvesNeedNoProcesses) {
   Facts f = crossing();
   Diagnosis d = diagnose(Model(f));
@@ -571,26 +363,6 @@ TEST(Doctor, FunctionsThatAreNativeByThemselvesNeedNoProcesses) {
   ASSERT_FALSE(d.findings.empty());
   EXPECT_EQ(d.findings.front().changes.front().executor, "native");
   EXPECT_NEAR(*d.findings.front().speedup, 4, 0.2);
-}
-
-TEST(DoctorModel, GainsAreTheSameBesideOtherLoad) {
-  Facts quiet = crossing();
-  quiet.stages[1].native_left = 0.25;
-  const std::vector<Change> native = {{.stage = 1, .executor = "native"}};
-  // A tenth of the work was done, and threads mostly waited for a core.
-  Facts loaded = quiet;
-  loaded.elements /= 10;
-  for (StageFacts& s : loaded.stages) {
-    s.elements /= 10;
-    s.calls /= 10;
-    s.cpu_s /= 10;
-    s.work_s /= 10;
-    s.worker_cpu_s /= 10;
-  }
-  loaded.own_cpu_s /= 10;
-  loaded.other_cpu = 3.6;
-  loaded.run_delay_s = 60;
-  EXPECT_NEAR(Model(loaded).gain(native), Model(quiet).gain(native), 0.4);
 }
 
 TEST(Doctor, CoresThatOthersTakeAreNoSaturation) {
