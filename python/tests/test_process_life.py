@@ -204,6 +204,7 @@ def test_random_access_starts_no_call_after_ctrl_c(run_program):
     done = run_program(
         """
         import signal, threading, time, penstock as ps
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         calls = []
         def slow(x):
             calls.append(int(x))

@@ -317,15 +317,22 @@ def test_threads_inside_worker_processes():
         with ThreadPoolExecutor(4) as pool:
             return sum(pool.map(lambda _: np.sin(data).sum(), range(8))) + x
 
-    f = facts_of(R(N).map(spreads, executor="process"), 1.5)
-    assert f["foreign_threads"] >= 2
-    assert f["foreign_cpu_s"] > 0.4 * f["own_cpu_s"] > 0
+    def share(function):
+        """Beside other load the workers may start late: then it takes longer."""
+        for seconds in (1.5, 3.0, 6.0):
+            f = facts_of(R(N).map(function, executor="process"), seconds)
+            if f["own_cpu_s"] > 0.4:
+                break
+        return f["foreign_cpu_s"] / f["own_cpu_s"], f["foreign_threads"]
+
+    foreign, threads = share(spreads)
+    assert foreign > 0.4 and threads >= 2
 
     def alone(x):
         return np.sin(data).sum() + x
 
-    f = facts_of(R(N).map(alone, executor="process"), 1.0)
-    assert f["foreign_cpu_s"] < 0.3 * f["own_cpu_s"]
+    foreign, _ = share(alone)
+    assert foreign < 0.3
 
 
 @truth("other_cpu")
