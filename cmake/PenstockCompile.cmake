@@ -47,10 +47,11 @@ function(penstock_compile_options target)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++ means by plain -Wshadow also a constructor's parameter that is named
-    # like the member it fills; maybe-uninitialized raises false alarms inside
-    # libstdc++ and absl once it inlines.
+    # like the member it fills; the others raise false alarms inside libstdc++
+    # and absl once it inlines.
     target_compile_options(${target} PRIVATE
-      -Wshadow=local -Wno-maybe-uninitialized)
+      -Wshadow=local -Wno-maybe-uninitialized -Wno-uninitialized
+      -Wno-stringop-overflow -Wno-restrict)
   else()
     target_compile_options(${target} PRIVATE -Wshadow)
   endif()

@@ -181,6 +181,7 @@ PyObject* PyIterator::next() {
   Element element;
   ErrorRef error;
   IteratorCore::Next result{};
+  if (core.take_scalars(element)) return to_python(element);
   if (!core.next_if_ready(element, error, result)) {
     for (;;) {
       std::int64_t returned = 0;

@@ -89,6 +89,7 @@ std::vector<std::string> Iterator::running_stages() const {
 std::optional<Element> Iterator::next() {
   // Filled where the caller wants it: moving an element costs 10 ns.
   std::optional<Element> element(std::in_place);
+  if (core_->take_scalars(*element)) return element;
   ErrorRef error;
   switch (core_->next(*element, error)) {
     case IteratorCore::Next::kElement:
@@ -105,6 +106,9 @@ std::optional<Element> Iterator::next() {
 
 StatusOr<std::optional<Element>> Iterator::try_next() {
   Element element;
+  if (core_->take_scalars(element)) {
+    return std::optional<Element>(std::move(element));
+  }
   ErrorRef error;
   switch (core_->next(element, error)) {
     case IteratorCore::Next::kElement:

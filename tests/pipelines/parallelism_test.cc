@@ -312,7 +312,9 @@ TEST(Prefetch, NBoundsTheCallsAheadOfTheConsumer) {
       ASSERT_TRUE(it.next().has_value());
       if (i % 5 == 0) std::this_thread::sleep_for(milliseconds(15));
       EXPECT_LE(calls.started, i + n);
-      if (i % 5 == 0) EXPECT_EQ(calls.started, i + n) << "it works ahead";
+      if (i % 5 == 0) {
+        EXPECT_EQ(calls.started, i + n) << "it works ahead";
+      }
     }
   }
 }

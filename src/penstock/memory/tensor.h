@@ -151,21 +151,24 @@ class Tensor {
       out = row(i);
       return;
     }
-    const std::byte* from = data() + static_cast<std::size_t>(i) * width;
-    out.dtype_ = dtype_;
+    out.become_scalar(dtype_, data() + static_cast<std::size_t>(i) * width);
+  }
+  /// Makes an undefined tensor the rank-0 number of `dtype` at `from`.
+  void become_scalar(DType dtype, const std::byte* from) {
+    dtype_ = dtype;
     // Of constant size: a call of memcpy would cost more than the rest.
-    switch (width) {
+    switch (dtype_size(dtype)) {
       case 1:
-        std::memcpy(out.inline_, from, 1);
+        std::memcpy(inline_, from, 1);
         break;
       case 2:
-        std::memcpy(out.inline_, from, 2);
+        std::memcpy(inline_, from, 2);
         break;
       case 4:
-        std::memcpy(out.inline_, from, 4);
+        std::memcpy(inline_, from, 4);
         break;
       default:
-        std::memcpy(out.inline_, from, 8);
+        std::memcpy(inline_, from, 8);
         break;
     }
   }

@@ -107,7 +107,9 @@ IteratorCore::~IteratorCore() {
 bool IteratorCore::next_if_ready(Element& element, ErrorRef& error,
                                  Next& result) {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || row_ == end_) return false;
+  if (!lock) return false;
+  row_ = scalar_lane_.close(row_);
+  if (row_ == end_) return false;
   result = take_row(element, error);
   return true;
 }
@@ -116,6 +118,7 @@ IteratorCore::Next IteratorCore::next(
     Element& element, ErrorRef& error,
     const std::function<bool()>& interrupted) {
   std::lock_guard lock(mutex_);
+  row_ = scalar_lane_.close(row_);
   if (row_ == end_) {
     if (ended_) return Next::kEnd;
     const auto fail = [&](Status status) {
@@ -138,6 +141,8 @@ IteratorCore::Next IteratorCore::next(
       case Run::Fetch::kBlock:
         row_ = begin_;
         own_block();
+        scalars_ =
+            block_ && !run_->bounded() && scalar_lane_.view(block_->block);
         break;
       case Run::Fetch::kEnd:
         mark_ = mark_.after(used);
@@ -175,6 +180,7 @@ IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
   }
   // What was handed out is the consumer's: its bytes leave the ledger.
   if (row_ == end_) drop_block();
+  if (scalars_) scalar_lane_.open(row_, end_ - 1);  // the last drops the block
   return Next::kElement;
 }
 
@@ -198,6 +204,7 @@ void IteratorCore::own_block() {
 }
 
 void IteratorCore::drop_block() {
+  scalars_ = false;
   block_.reset();
   own_block_.reset();
   own_charge_.reset();
@@ -211,7 +218,7 @@ std::string IteratorCore::state_dict() const {
   state.seed = epoch_.seed;
   state.ended = ended_;
   state.shards = shards_;
-  state.mark = mark_.after(row_ - begin_);
+  state.mark = mark_.after(scalar_lane_.next_row(row_) - begin_);
   return encode_state(state);
 }
 
@@ -220,7 +227,9 @@ IteratorStats IteratorCore::stats() const {
   // The run counts a block when the next one is fetched. Whoever holds the lock
   // for long waits in fetch, and has used up his block.
   std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && !run_->bounded()) stats.elements += row_ - begin_;
+  if (lock && !run_->bounded()) {
+    stats.elements += scalar_lane_.next_row(row_) - begin_;
+  }
   return stats;
 }
 
@@ -248,6 +257,7 @@ bool IteratorCore::close(std::int64_t timeout_ns) {
   NodeRef node;  // destroyed without the lock: it holds objects of the user
   std::lock_guard lock(mutex_);
   node.swap(node_);
+  row_ = scalar_lane_.close(row_);
   mark_ = mark_.after(row_ - begin_);
   drop_block();
   begin_ = row_ = end_ = 0;

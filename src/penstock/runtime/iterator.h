@@ -14,6 +14,7 @@
 #include "penstock/graph/node.h"
 #include "penstock/memory/element.h"
 #include "penstock/runtime/run.h"
+#include "penstock/runtime/scalar_lane.h"
 
 namespace penstock {
 
@@ -40,7 +41,10 @@ class IteratorCore {
   /// if `interrupted`, asked while waiting (Run::fetch), said so.
   Next next(Element& element, ErrorRef& error,
             const std::function<bool()>& interrupted = nullptr);
-  /// The same if that needs no waiting, not even for another caller; false, and
+  /// The next element into `element`, which must be empty, if it is one of
+  /// scalars that lies ready; false, and nothing done, if next() must be asked.
+  bool take_scalars(Element& element) { return scalar_lane_.take(element); }
+  /// next() if that needs no waiting, not even for another caller; false, and
   /// nothing done, if it does.
   bool next_if_ready(Element& element, ErrorRef& error, Next& result);
   /// From now on nobody else refers to the memory of an element that is handed
@@ -89,7 +93,9 @@ class IteratorCore {
   // Instead, where memory is handed over: the block, its bytes in the ledger.
   std::optional<Block> own_block_;
   Charge own_charge_;
-  std::int64_t row_ = 0;
+  mutable ScalarLane scalar_lane_;
+  bool scalars_ = false;  // block_ may be taken from through the lane
+  std::int64_t row_ = 0;  // while the lane is closed
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;
   Mark mark_;  // of row begin_

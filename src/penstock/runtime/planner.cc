@@ -618,7 +618,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       segment->expect_passing(*rows_spec_);
     }
     segment->links.push_back(
-        {at.part.transform, traits, at.stage, at.last, {}});
+        {at.part.transform, traits, at.stage, at.last, {}, nullptr});
     rows_spec_ = at.last ? &at.node->spec : nullptr;
     segment->user_code |= traits.user_code;
     segment->out.limit = limits[i];

@@ -198,16 +198,18 @@ bool Run::complete(Work& work, Work* next) {
            !(busy && may_sleep_on(work.finished));
     if (wake) woken_at_ = work.finished;
     claim_time_ = work.finished;
-    found = next != nullptr && find_work(ClaimKind::kCpu, *next);
+    found = next != nullptr && !wake && find_work(ClaimKind::kCpu, *next);
   }
+  // Before all else: a core that sleeps takes longer to come than the rest.
+  if (wake) config_.scheduler->wake_waiters(this);
   idle.clear();
   work.clear();
   // Last of all: close() returns at zero, and nothing may be left then.
   if (in_flight_.fetch_sub(1) == 1 && cancelled_.load()) {
-    std::lock_guard lock(mutex_);  // whoever waits has looked, or sees zero
-    wake = true;
+    // Whoever waits has looked, or sees zero.
+    { const std::lock_guard lock(mutex_); }
+    config_.scheduler->wake_waiters(this);
   }
-  if (wake) config_.scheduler->wake_waiters(this);
   // What was just let go may have been in the way.
   return found || (next != nullptr && claim(ClaimKind::kCpu, *next));
 }
@@ -215,6 +217,16 @@ bool Run::complete(Work& work, Work* next) {
 bool Run::may_sleep_on(std::int64_t now) const {
   return now - woken_at_ < kWakePeriodNs &&
          root_->out.ready_bytes() < soft_limit_ / 2;
+}
+
+bool Run::workers_needed(std::int64_t now) {
+  // To look takes a microsecond; a worker who is woken for nothing, several,
+  // and the core on which somebody works.
+  if (has_elastic()) return true;
+  claim_time_ = now;
+  Work look;
+  look.dry_run = true;
+  return find_work(ClaimKind::kCpu, look);
 }
 
 bool Run::has_work(ClaimKind kind) {
@@ -237,8 +249,9 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   const bool was_ready = fetch_ready();
   if (!was_ready) {
     waiting_.store(true, std::memory_order_relaxed);
+    const bool needed = workers_needed(asked);
     lock.unlock();
-    config_.scheduler->notify(this);
+    if (needed) config_.scheduler->notify(this);
     // Native work can be done right here instead of waiting for a worker.
     Work work;
     bool ready = false;
@@ -287,10 +300,11 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     held_rows_ = rows.size();
     result = Fetch::kBlock;
   }
-  const bool wake =
-      result == Fetch::kBlock && (was_full || root_->out.ready_items() <= 2);
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
+  const bool wake = result == Fetch::kBlock &&
+                    (was_full || root_->out.ready_items() <= 2) &&
+                    workers_needed(last_return_);
   if (tracer_) {
     trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
   }

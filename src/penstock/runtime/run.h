@@ -278,6 +278,8 @@ class Run : public std::enable_shared_from_this<Run> {
   void for_segments_of(Stage* stage,
                        const std::function<void(SegmentPipe&)>& visit);
   bool fetch_ready() const;
+  /// Whether a worker who is woken would find work; under the lock.
+  bool workers_needed(std::int64_t now);
   /// While all cores work for this run, a consumer that was just woken is left
   /// asleep for a moment: each waking takes a worker's core for some 20 to 45
   /// us. Whoever finds no work, and the monitor, wake it all the same.
