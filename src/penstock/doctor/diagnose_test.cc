@@ -211,7 +211,9 @@ TEST(Doctor, ThreadsWithoutACoreAreStarvedNotSlow) {
         !d.findings.empty() && d.findings.front().code == "unstable";
     EXPECT_EQ(unstable, found) << delay << " " << other;
     // The stage that works, not the one that the model finds the slowest.
-    if (unstable) EXPECT_EQ(d.findings.front().stage, 1);
+    if (unstable) {
+      EXPECT_EQ(d.findings.front().stage, 1);
+    }
     for (const Finding& x : d.findings) EXPECT_NE(x.code, "python-gil");
   }
 }
@@ -413,7 +415,9 @@ TEST(Doctor, AFunctionThatCouldBeNativeIsNamedThoughItGainsLittle) {
     ASSERT_EQ(d.findings.size(), 1u);
     EXPECT_EQ(d.findings.front().code,
               found ? "trace-refused" : "cpu-saturated");
-    if (found) EXPECT_NEAR(*d.findings.front().speedup, 1.0, 0.01);
+    if (found) {
+      EXPECT_NEAR(*d.findings.front().speedup, 1.0, 0.01);
+    }
   }
 }
 

@@ -154,7 +154,9 @@ TEST(Compression, ZlibIsToldFromTextThatBeginsLikeIt) {
     for (std::size_t size = 0; size <= text.size(); ++size) {
       const std::string like = std::string{'x', second} + text.substr(0, size);
       EXPECT_FALSE(looks_like_zlib(like, true)) << like;
-      if (size > 500) EXPECT_FALSE(looks_like_zlib(like, false)) << like;
+      if (size > 500) {
+        EXPECT_FALSE(looks_like_zlib(like, false)) << like;
+      }
     }
   }
 }

@@ -259,7 +259,9 @@ TEST(DecodeWebp, ADamagedAnimationIsAnErrorOrAPicture) {
     std::string damaged = file;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
     const auto result = decode_image(damaged, {.max_image_pixels = 1 << 16});
-    if (!result.ok()) EXPECT_FALSE(result.status().message().empty());
+    if (!result.ok()) {
+      EXPECT_FALSE(result.status().message().empty());
+    }
   }
 }
 

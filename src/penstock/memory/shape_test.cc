@@ -84,7 +84,9 @@ TEST(PartialShape, UnifyAcceptsWhatEitherAccepts) {
       const PartialShape u = PartialShape::unify(a, b);
       EXPECT_EQ(u, PartialShape::unify(b, a));
       for (const Shape& s : concrete) {
-        if (a.accepts(s) || b.accepts(s)) EXPECT_TRUE(u.accepts(s));
+        if (a.accepts(s) || b.accepts(s)) {
+          EXPECT_TRUE(u.accepts(s));
+        }
       }
     }
     EXPECT_EQ(PartialShape::unify(a, a), a);

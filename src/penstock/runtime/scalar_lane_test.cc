@@ -30,7 +30,9 @@ TEST(ScalarLane, GivesEachRowOnceAndCountsFromWhereItIsClosed) {
     }
     EXPECT_EQ(it.stats().elements, i + 1);
     Iterator again = ds.iterator(it.state_dict());
-    if (i < 99) EXPECT_EQ(value(*again.next()), -i - 1);
+    if (i < 99) {
+      EXPECT_EQ(value(*again.next()), -i - 1);
+    }
   }
   EXPECT_FALSE(it.next());
 }

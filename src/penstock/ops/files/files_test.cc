@@ -151,7 +151,7 @@ TEST(FixedLengthRecords, IndexedAndCompressedAreTheSame) {
   EXPECT_EQ(indexed.at(2)[0].str(), "cc");
   EXPECT_EQ(drain(indexed),
             drain(Dataset::fixed_length_records(put(gzip(bytes)), 2, packed)));
-  for (const std::string& cut : {"H", "HHF", "HHaabF", "HHaa"}) {
+  for (const char* cut : {"H", "HHF", "HHaabF", "HHaa"}) {
     EXPECT_EQ(
         drain(Dataset::fixed_length_records(put(cut), 2, plain)).size(),
         drain(Dataset::fixed_length_records(put(gzip(cut)), 2, packed)).size())

@@ -93,7 +93,9 @@ TEST(SequentialSource, RestoresFromTheLastPlaceThatCouldBeSaved) {
     Iterator it = ds.iterator(state);
     const std::optional<Element> next = it.next();
     ASSERT_EQ(next.has_value(), seen < 1000) << seen;
-    if (next) EXPECT_EQ(next->to_string(), std::to_string(seen));
+    if (next) {
+      EXPECT_EQ(next->to_string(), std::to_string(seen));
+    }
     EXPECT_LE(counts->reads, 102) << seen;
   }
 }
