@@ -18,11 +18,13 @@ from typing import Any as _Any
 import numpy as _np
 
 from penstock import (
+    _compiled,  # noqa: F401  # the first map() needs it, and so does nearly everyone
     _dataset,
     _dtypes,
     _errors,
     _penstock,
     _top,
+    _trace,  # noqa: F401
 )
 from penstock._dataset import Dataset
 from penstock._dtypes import (

@@ -2,8 +2,9 @@
 
 A thread answers on a Unix socket in a private folder (mode 0700) and only to
 processes of the same user: the kernel says who is asking. It starts with the
-first iterator and sleeps until asked. ``PENSTOCK_TOP=0`` turns it off. Nothing
-can be changed over the socket: the one answer is the counters.
+first iterator, listens a moment later, so that the first element does not wait
+for it, and sleeps until asked. ``PENSTOCK_TOP=0`` turns it off. Nothing can be
+changed over the socket: the one answer is the counters.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import socket
 import stat
 import struct
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _errors, _watch
 from penstock._iterator import Iterator
 
+if TYPE_CHECKING:
+    import socket  # takes longer to import than a small pipeline takes to run
+
 _TIMEOUT = 2.0  # seconds for one question and its answer
+_DELAY = 0.05  # seconds from the first iterator until it listens
 _MAX_ANSWER = 64 << 20
 
 _lock = threading.Lock()
@@ -57,6 +61,8 @@ def checked_folder(create: bool = False) -> str:
 
 def peer_uid(connection: socket.socket) -> int:
     """The user at the other end, as the kernel knows it."""
+    import socket
+
     size = struct.calcsize("3i")
     data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _, uid, _ = struct.unpack("3i", data)
@@ -85,33 +91,46 @@ def snapshot() -> dict[str, Any]:
 
 
 class _Server:
-    """One listening socket and the thread behind it."""
+    """A thread and the socket on which it listens."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()
         self.path = os.path.join(checked_folder(create=True), f"{self._pid}.sock")
-        try:
-            os.unlink(self.path)  # of an earlier process of this number
-        except FileNotFoundError:
-            pass
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            # Nobody else may enter the folder; the mode only says so again.
-            self._socket.bind(self.path)
-            os.chmod(self.path, 0o600)
-            self._socket.listen(8)
-        except BaseException:
-            self._socket.close()
-            raise
+        self._closed = threading.Event()
+        self._opening = threading.Lock()  # the socket, or the end of it
+        self._socket: socket.socket | None = None
         self._thread = threading.Thread(
             target=self._serve, name="penstock-top", daemon=True
         )
         self._thread.start()
 
-    def _serve(self) -> None:
-        while True:
+    def _open(self) -> socket.socket | None:
+        import socket
+
+        with self._opening:
+            if self._closed.is_set():
+                return None
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)  # of an earlier process of this number
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                connection, _ = self._socket.accept()
+                # Nobody else may enter the folder; the mode only says so again.
+                listening.bind(self.path)
+                os.chmod(self.path, 0o600)
+                listening.listen(8)
+            except OSError:  # a look from outside is not worth a failed run
+                listening.close()
+                return None
+            self._socket = listening
+            return listening
+
+    def _serve(self) -> None:
+        if self._closed.wait(_DELAY):
+            return
+        listening = self._open()
+        while listening is not None:
+            try:
+                connection, _ = listening.accept()
             except OSError:
                 return
             with connection:
@@ -133,16 +152,18 @@ class _Server:
     def close(self) -> None:
         if os.getpid() != self._pid:
             return  # of the parent of a fork
-        try:
-            # Wakes the thread, which a close alone does not.
+        with self._opening:
+            self._closed.set()
+            if self._socket is None:
+                return
+        import socket
+
+        # Wakes the thread, which a close alone does not.
+        with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._socket.close()
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
-        except FileNotFoundError:
-            pass
 
 
 def _iterator_started(it: Iterator) -> None:
@@ -194,6 +215,7 @@ def processes() -> list[int]:
 def ask(pid: int) -> dict[str, Any]:
     """The `snapshot` of another process; OSError if it does not answer."""
     import json
+    import socket
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_TIMEOUT)

@@ -38,12 +38,25 @@ def private(tmp_path, monkeypatch):
     _top.stop()
 
 
+def wait_for_the_socket(pid):
+    """It listens a moment after the first iterator was made."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            return _top.ask(pid)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 @pytest.fixture
 def running(private):
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "ready\n"
+    wait_for_the_socket(process.pid)
     yield process
     process.kill()
     process.wait()
@@ -86,6 +99,7 @@ def test_without_a_number_it_finds_all_and_prints_a_table(running):
 def test_the_socket_is_private_and_goes_with_the_process(private):
     with ps.Dataset.range(3).iterator() as it:
         next(it)
+        wait_for_the_socket(os.getpid())
         path = private / f"{os.getpid()}.sock"
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -96,6 +110,7 @@ def test_the_socket_is_private_and_goes_with_the_process(private):
 
 def test_another_user_gets_no_answer(private, monkeypatch):
     with ps.Dataset.range(3).iterator():
+        wait_for_the_socket(os.getpid())
         monkeypatch.setattr(_top, "peer_uid", lambda connection: 12345)
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(10)
@@ -135,6 +150,7 @@ def test_a_link_in_place_of_the_folder_is_refused(private, tmp_path):
 
 def test_nonsense_is_not_answered(private):
     with ps.Dataset.range(3).iterator():
+        wait_for_the_socket(os.getpid())
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(10)
             client.connect(str(private / f"{os.getpid()}.sock"))
@@ -179,6 +195,7 @@ def test_a_busy_process_still_answers(private):
 
     with ps.Dataset.counter().map(spin, executor="thread").iterator() as it:
         next(it)
+        wait_for_the_socket(os.getpid())
         assert _top.ask(os.getpid())["iterators"][-1]["output"] == "map#1"
 
 
