@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "penstock/base/clock.h"
 #include "penstock/memory/ledger.h"
+#include "penstock/memory/trim.h"
 
 namespace penstock::python {
 namespace {
@@ -19,6 +21,9 @@ constexpr std::size_t kReserve = std::size_t{1} << 38;
 constexpr std::size_t kLeastReserve = std::size_t{1} << 30;
 constexpr std::size_t kGrow = std::size_t{32} << 20;
 constexpr std::size_t kMaxIdle = std::size_t{128} << 20;
+// A consumer takes in bursts what was made ahead. To let go of 8 MiB and to
+// have it again, as zeros, takes 4 ms.
+constexpr std::int64_t kPeriodNs = 1'000'000'000;
 constexpr int kMinBits = 12;
 
 Arena* g_arena = nullptr;
@@ -66,6 +71,14 @@ StatusOr<Arena*> Arena::instance() {
       return status;
     }
     g_arena = arena;
+    trim_too([] {
+      Arena* current = nullptr;
+      {
+        const std::lock_guard reading(*g_arena_mutex);
+        current = g_arena;
+      }
+      if (current != nullptr) current->trim(0);
+    });
   }
   return g_arena;
 }
@@ -96,10 +109,9 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
   {
     std::lock_guard lock(mutex_);
     const auto c = static_cast<std::size_t>(size_class);
-    if (free_.size() <= c) free_.resize(c + 1);
     Free& free = free_[c];
     if (!free.backed.empty()) {
-      offset = free.backed.back();
+      offset = free.backed.back().offset;
       free.backed.pop_back();
       idle_ -= size;
     } else if (!free.punched.empty()) {
@@ -122,6 +134,13 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
       next_ += size;
     }
     used_ += size;
+    const std::int64_t now = Clock::real().now();
+    if (now - period_began_ >= kPeriodNs) {
+      last_peak_ = now - period_began_ < 2 * kPeriodNs ? peak_ : 0;
+      peak_ = 0;
+      period_began_ = now;
+    }
+    peak_ = std::max(peak_, used_);
   }
   return Buffer::external(
       base_ + offset, size,
@@ -131,21 +150,47 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
 
 void Arena::give_back(std::size_t offset, int size_class) {
   const std::size_t size = class_size(size_class);
-  const auto c = static_cast<std::size_t>(size_class);
+  const std::int64_t now = Clock::real().now();
+  std::size_t limit = 0;
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     used_ -= size;
-    if (idle_ + size <= kMaxIdle) {
-      idle_ += size;
-      free_[c].backed.push_back(offset);
-      return;
+    idle_ += size;
+    free_[static_cast<std::size_t>(size_class)].backed.push_back({offset, now});
+    if (now - period_began_ < 2 * kPeriodNs) {
+      limit = std::max(peak_, last_peak_);
     }
   }
-  // The range stays ours; its pages go back to the system.
-  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-            static_cast<off_t>(offset), static_cast<off_t>(size));
-  std::lock_guard lock(mutex_);
-  free_[c].punched.push_back(offset);
+  trim(limit);
+}
+
+void Arena::trim(std::size_t limit) {
+  for (;;) {
+    std::size_t offset = 0;
+    Free* from = nullptr;
+    std::size_t size = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (idle_ <= kMaxIdle || used_ + idle_ <= limit) return;
+      // What was given back first: its size may not be asked for any more.
+      for (std::size_t c = 0; c < free_.size(); ++c) {
+        if (free_[c].backed.empty()) continue;
+        if (from == nullptr ||
+            free_[c].backed.front().since < from->backed.front().since) {
+          from = &free_[c];
+          size = class_size(static_cast<int>(c));
+        }
+      }
+      offset = from->backed.front().offset;
+      from->backed.pop_front();
+      idle_ -= size;
+    }
+    // The range stays ours; its pages go back to the system.
+    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+              static_cast<off_t>(offset), static_cast<off_t>(size));
+    const std::lock_guard lock(mutex_);
+    from->punched.push_back(offset);
+  }
 }
 
 std::size_t Arena::used() const {

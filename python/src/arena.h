@@ -2,13 +2,17 @@
 // each side, into which arguments and results are written.
 //
 // A sparse reservation; the file grows as regions are handed out and is trimmed
-// by hole punching. Free lists live here, in the parent's own memory, so no
-// worker can damage them. Thread-safe. Leaked at exit: arrays over it may live
-// longer than anything else.
+// by hole punching: of what lies idle more than kMaxIdle is kept only while
+// regions are asked for, and no more than were in use at once a moment ago.
+// Free lists live here, in the parent's own memory, so no worker can damage
+// them. Thread-safe. Leaked at exit: arrays over it may live longer than
+// anything else.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -38,9 +42,13 @@ class Arena {
   bool crowded() const;
 
  private:
+  static constexpr std::size_t kSizeClasses = 4 * 52;  // 4 KiB to 2^64
+
   Arena() = default;
   Status open();
   void give_back(std::size_t offset, int size_class);
+  /// Keeps kMaxIdle idle bytes, or more while all in all `limit` have pages.
+  void trim(std::size_t limit);
 
   int fd_ = -1;
   std::byte* base_ = nullptr;
@@ -51,10 +59,19 @@ class Arena {
   std::size_t file_size_ = 0;
   std::size_t used_ = 0;
   std::size_t idle_ = 0;  // bytes of free ranges that have pages
-  struct Free {
-    std::vector<std::size_t> backed, punched;
+  // The most in use at once in this period of kPeriodNs and the one before.
+  std::size_t peak_ = 0;
+  std::size_t last_peak_ = 0;
+  std::int64_t period_began_ = 0;
+  struct Idle {
+    std::size_t offset;
+    std::int64_t since;
   };
-  std::vector<Free> free_;  // by size class
+  struct Free {
+    std::deque<Idle> backed;  // the last one given back is used first
+    std::vector<std::size_t> punched;
+  };
+  std::array<Free, kSizeClasses> free_;
 };
 
 /// The worker's view of it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pickle
@@ -334,10 +335,12 @@ def test_workers_follow_directory_environment_and_path(tmp_path, monkeypatch):
             assert ds.to_list() == [expected] * 3
 
 
-def test_shared_memory_is_used_again_after_a_burst():
-    """Pages beyond what is kept idle go back to the system, once: later results
-    of the same size are written where pages are."""
+def ones(mebibytes):
+    return lambda x: np.ones(mebibytes << 17)
 
+
+def pages_of_a_result():
+    """Pages that are new to a worker for each MiB it gives: 256 were they all."""
     result = np.ones(1 << 17)
 
     def faults(x):
@@ -347,16 +350,43 @@ def test_shared_memory_is_used_again_after_a_burst():
         result[:2] = os.getpid(), resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         return result
 
-    held = process(ps.Dataset.range(300), faults).to_list()  # 300 MiB
+    seen = {}
+    for i, x in enumerate(process(ps.Dataset.range(2000), faults)):
+        if i >= 1000:  # by then each worker has seen all that is kept
+            seen.setdefault(x[0], []).append(x[1])
+    return sum(counts[-1] - counts[0] for counts in seen.values()) / 1000
+
+
+def shared_bytes():
+    """Of the pages behind the memory that is shared with workers."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if "memfd:penstock" in os.readlink(f"/proc/self/fd/{name}"):
+                return os.stat(f"/proc/self/fd/{name}").st_blocks * 512
+    raise AssertionError("there is no shared memory")
+
+
+def wait_until_shared(most):
+    for _ in range(1000):
+        if shared_bytes() <= most:
+            return
+        time.sleep(0.01)
+    assert shared_bytes() <= most
+
+
+def test_shared_memory_is_used_again_after_a_burst():
+    """Pages beyond what is kept idle go back to the system; later results of the
+    same size are written where pages are."""
+    held = process(ps.Dataset.range(300), ones(1)).to_list()
+    assert shared_bytes() > 250 << 20
     del held
+    # Running far ahead, as beside other load, costs pages too, but not each time.
+    assert any(pages_of_a_result() < 128 for _ in range(10))
+    wait_until_shared(160 << 20)
 
-    def pages_each():
-        seen = {}
-        for i, x in enumerate(process(ps.Dataset.range(2000), faults)):
-            if i >= 1000:  # by then each worker has seen all that is kept
-                seen.setdefault(x[0], []).append(x[1])
-        return sum(counts[-1] - counts[0] for counts in seen.values()) / 1000
 
-    # 256 were they new. Running far ahead, as beside other load, costs pages too,
-    # but not every time.
-    assert any(pages_each() < 128 for _ in range(10))
+def test_shared_memory_for_results_of_another_size_is_kept_as_well():
+    held = process(ps.Dataset.range(40), ones(8)).to_list()
+    del held
+    wait_until_shared(160 << 20)  # full of ranges that nobody asks for now
+    assert any(pages_of_a_result() < 128 for _ in range(10))

@@ -13,9 +13,12 @@
 
 #include "penstock/memory/ledger.h"
 #include "penstock/memory/live_bytes.h"
+#include "penstock/memory/trim.h"
 
 namespace penstock {
 namespace {
+
+std::atomic<void (*)()> g_trim_too{nullptr};
 
 constexpr std::size_t kMaxClasses = 4 * 44;
 
@@ -233,6 +236,11 @@ void BufferPool::set_idle_limit(std::size_t bytes) {
   shrink_idle(bytes);
 }
 
-void BufferPool::trim() { shrink_idle(0); }
+void BufferPool::trim() {
+  shrink_idle(0);
+  if (void (*other)() = g_trim_too.load()) other();
+}
+
+void trim_too(void (*other)()) { g_trim_too.store(other); }
 
 }  // namespace penstock
