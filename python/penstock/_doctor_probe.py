@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _PERIOD = 0.01  # seconds between two looks at the frames
 _LEAST_LOOKS = 50  # fewer looks at the GIL say too little
 _LEAST_SEEN = 10  # fewer looks at a function do not split its time
+_MOST_STARTS = 10  # of a trial, each three tenths of it
+_RISES = 1.1  # from one start to the next: it is still under way
 
 
 @dataclass
@@ -176,37 +178,59 @@ def calibrate() -> None:
 def take(ds: Dataset, seconds: float) -> tuple[float, float]:
     """Seconds and CPU seconds to take an element of `ds`, as the doctor's loop does,
     after a start that does not count; 0 if there is none."""
-    clock = time.perf_counter
-    it = ds.iterator()
-    next_of = iter(it).__next__
-    element = None
-    wall = cpu = 0.0
-    taken = 0
+    loop = _Loop(ds)
     try:
-        for span in (0.3 * seconds, seconds):
-            wall, cpu, taken = 0.0, 0.0, 0
-            while wall < span:
-                used, began = time.process_time(), clock()
-                until = began + span - wall
-                ended = False
-                try:
-                    while clock() < until:
-                        element = next_of()
-                        taken += 1
-                except StopIteration:
-                    ended = True
-                wall += clock() - began
-                cpu += time.process_time() - used
-                if ended:
-                    if not taken:
-                        return 0.0, 0.0
-                    it.close()
-                    it = ds.iterator()
-                    next_of = iter(it).__next__
+        # Memory that is new makes a start slow, for some tenths of a second.
+        rate = 0.0
+        for _ in range(_MOST_STARTS):
+            wall, _, taken = loop.run(0.3 * seconds)
+            if not taken:
+                return 0.0, 0.0
+            before, rate = rate, taken / wall
+            if rate < _RISES * before:
+                break
+        wall, cpu, taken = loop.run(seconds)
     finally:
-        del element
-        it.close()
+        loop.close()
     return wall / max(1, taken), cpu / max(1, taken)
+
+
+class _Loop:
+    """Takes elements, from the beginning again when there are no more."""
+
+    def __init__(self, ds: Dataset) -> None:
+        self._ds = ds
+        self._it = ds.iterator()
+
+    def run(self, span: float) -> tuple[float, float, int]:
+        """Seconds, CPU seconds, elements; none if the dataset has none."""
+        clock = time.perf_counter
+        wall = cpu = 0.0
+        taken = 0
+        element = None
+        while wall < span:
+            next_of = iter(self._it).__next__
+            used, began = time.process_time(), clock()
+            until = began + span - wall
+            ended = False
+            try:
+                while clock() < until:
+                    element = next_of()
+                    taken += 1
+            except StopIteration:
+                ended = True
+            wall += clock() - began
+            cpu += time.process_time() - used
+            if ended:
+                if not taken:
+                    break
+                self._it.close()
+                self._it = self._ds.iterator()
+        del element
+        return wall, cpu, taken
+
+    def close(self) -> None:
+        self._it.close()
 
 
 _overhead: float | None = None

@@ -35,6 +35,7 @@ _LEAST_GAIN = 3.0  # of a finding, from which on the rest is what limits
 _MOST_ROW_S = 0.05  # to get an element of a stage
 _MOST_ROWS = 1 << 18
 _MOST_LOOSE = 4000  # of those that are not side by side
+_MANY_ROWS = 16  # of a block: a batch of its neighbours is a view of it
 _MOST_BYTES = 16 << 20  # of the elements for a trial
 _TRIAL_S = 0.15
 _PACKED = {"small-files", "compression"}
@@ -357,8 +358,13 @@ class _Trial:
         so."""
         from penstock._dataset import Dataset
 
-        if self._facts["elements"] > 2 * self._facts["blocks"]:
+        if self._facts["elements"] > _MANY_ROWS * self._facts["blocks"]:
             return _source(rows, count)
+        together = round(self._facts["elements"] / self._facts["blocks"])
+        block = _stacked(rows, together) if together > 1 else None
+        if block is not None:
+            blocks = min(count, _MOST_LOOSE) // together
+            return Dataset.from_list([block] * max(1, blocks)).unbatch()
         loose = [*_cycle(rows, min(count, _MOST_LOOSE))]
         if self._facts.get("executor") in ("thread", "process"):
             return Dataset.range(len(loose)).map(lambda i: loose[i], executor="thread")

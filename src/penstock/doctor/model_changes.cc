@@ -15,6 +15,7 @@ constexpr double kTunedWidth = 56;
 constexpr double kSliceS = 0.3e-3;
 // A call that waits is found out when it takes this long.
 constexpr double kFoundOutS = 5e-3;
+constexpr double kFoundInRowsS = 1e-3;
 // interleave(cycle_length=AUTOTUNE) on every machine.
 constexpr double kOpenInputs = 16;
 // Per element out of a cache.
@@ -85,6 +86,12 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
         if (facts_.stages[k].parent == change.stage) {
           needs[k].lanes = need.lanes;
           needs[k].kind = need.kind;
+          // Calls that follow each other in every open dataset are found out
+          // also when each of them is short.
+          if (needs[k].wait > needs[k].compute) {
+            needs[k].keeps_worker =
+                needs[k].compute + needs[k].wait < kFoundInRowsS * ratios_[k];
+          }
         }
       }
       // A function without a fixed place goes to processes by itself.
