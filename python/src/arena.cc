@@ -71,13 +71,13 @@ StatusOr<Arena*> Arena::instance() {
       return status;
     }
     g_arena = arena;
-    trim_too([] {
+    trim_too([](bool idle) {
       Arena* current = nullptr;
       {
         const std::lock_guard reading(*g_arena_mutex);
         current = g_arena;
       }
-      if (current != nullptr) current->trim(0);
+      if (current != nullptr) current->trim(idle);
     });
   }
   return g_arena;
@@ -151,26 +151,25 @@ StatusOr<Ref<Buffer>> Arena::allocate(std::size_t bytes) {
 void Arena::give_back(std::size_t offset, int size_class) {
   const std::size_t size = class_size(size_class);
   const std::int64_t now = Clock::real().now();
-  std::size_t limit = 0;
   {
     const std::lock_guard lock(mutex_);
     used_ -= size;
     idle_ += size;
     free_[static_cast<std::size_t>(size_class)].backed.push_back({offset, now});
-    if (now - period_began_ < 2 * kPeriodNs) {
-      limit = std::max(peak_, last_peak_);
-    }
   }
-  trim(limit);
+  trim(false);
 }
 
-void Arena::trim(std::size_t limit) {
+void Arena::trim(bool idle) {
+  const std::int64_t now = Clock::real().now();
   for (;;) {
     std::size_t offset = 0;
     Free* from = nullptr;
     std::size_t size = 0;
     {
       const std::lock_guard lock(mutex_);
+      const bool asked_for = !idle && now - period_began_ < 2 * kPeriodNs;
+      const std::size_t limit = asked_for ? std::max(peak_, last_peak_) : 0;
       if (idle_ <= kMaxIdle || used_ + idle_ <= limit) return;
       // What was given back first: its size may not be asked for any more.
       for (std::size_t c = 0; c < free_.size(); ++c) {

@@ -47,8 +47,9 @@ class Arena {
   Arena() = default;
   Status open();
   void give_back(std::size_t offset, int size_class);
-  /// Keeps kMaxIdle idle bytes, or more while all in all `limit` have pages.
-  void trim(std::size_t limit);
+  /// Keeps kMaxIdle idle bytes, or, unless all pipelines are `idle`, as many as
+  /// were in use besides those that are.
+  void trim(bool idle);
 
   int fd_ = -1;
   std::byte* base_ = nullptr;

@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-std::atomic<void (*)()> g_trim_too{nullptr};
+std::atomic<void (*)(bool)> g_trim_too{nullptr};
 
 constexpr std::size_t kMaxClasses = 4 * 44;
 
@@ -236,11 +236,12 @@ void BufferPool::set_idle_limit(std::size_t bytes) {
   shrink_idle(bytes);
 }
 
-void BufferPool::trim() {
-  shrink_idle(0);
-  if (void (*other)() = g_trim_too.load()) other();
-}
+void BufferPool::trim() { shrink_idle(0); }
 
-void trim_too(void (*other)()) { g_trim_too.store(other); }
+void trim_too(void (*other)(bool)) { g_trim_too.store(other); }
+
+void trim_others(bool idle) {
+  if (void (*other)(bool) = g_trim_too.load()) other(idle);
+}
 
 }  // namespace penstock

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "penstock/memory/buffer.h"
+#include "penstock/memory/trim.h"
 #include "penstock/runtime/cpu_budget.h"
 #include "penstock/runtime/event_count.h"
 #include "penstock/runtime/run.h"
@@ -445,6 +446,7 @@ class Executor final : public Scheduler {
     if (monitor_wake_.wait_for(lock, std::chrono::seconds(1), some)) return;
     lock.unlock();
     BufferPool::trim();
+    trim_others(true);
     lock.lock();
     monitor_wake_.wait(lock, some);
   }
@@ -483,7 +485,10 @@ class Executor final : public Scheduler {
   }
 
   void tick() {
-    if (++ticks_ % kTicksPerBudget == 0) follow_budget();
+    if (++ticks_ % kTicksPerBudget == 0) {
+      follow_budget();
+      trim_others(false);
+    }
     struct Blocked {
       std::shared_ptr<Run> run;
       int calls = 0;
