@@ -1,11 +1,11 @@
 // How many calls run at once, and how far ahead of the consumer.
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "penstock/penstock.h"
