@@ -43,6 +43,17 @@ inline Facts one_sleeper() {
   return f;
 }
 
+// Calls on all cores that wait without the GIL, too short to be found out.
+inline Facts short_waits(double rate) {
+  Facts f = pipeline(rate);
+  f.stages[1].busy_s = 40;
+  f.stages[1].gil_hold_s = 40;
+  f.stages[1].gil_held_s = 0.1;
+  f.stages[1].cpu_s = 0.1;
+  f.gil_busy = 0.01;
+  return f;
+}
+
 // Forced processes whose calls do next to nothing, on all cores.
 inline Facts crossing() {
   Facts f = pipeline(1000);

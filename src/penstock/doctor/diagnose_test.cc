@@ -321,12 +321,7 @@ TEST(Doctor, CallsWithoutACoreAreNoStragglers) {
 }
 
 TEST(Doctor, CallsThatWaitForThreadsOfTheirOwnAreOversubscribed) {
-  Facts f = pipeline(100);
-  f.stages[1].busy_s = 40;
-  f.stages[1].gil_hold_s = 40;
-  f.stages[1].gil_held_s = 0.1;
-  f.stages[1].cpu_s = 0.1;
-  f.gil_busy = 0.01;
+  Facts f = short_waits(100);
   EXPECT_EQ(diagnose(Model(f)).findings.front().code, "io-latency");
   f.foreign_cpu_s = 35;
   f.foreign_threads = 8;
@@ -337,12 +332,7 @@ TEST(Doctor, CallsThatWaitForThreadsOfTheirOwnAreOversubscribed) {
 }
 
 TEST(Doctor, ThreadsInsideAFunctionAreTheCauseOnALoadedMachineToo) {
-  Facts f = pipeline(20);
-  f.stages[1].busy_s = 40;
-  f.stages[1].gil_hold_s = 40;
-  f.stages[1].gil_held_s = 0.1;
-  f.stages[1].cpu_s = 0.1;
-  f.gil_busy = 0.01;
+  Facts f = short_waits(20);
   f.foreign_threads = 8;
   f.other_cpu = 3.3;
   f.own_cpu_s = 6;

@@ -128,12 +128,7 @@ TEST(DoctorModel, NeedsAreOfWhatTheConsumerTookNotOfWhatRanAhead) {
 }
 
 TEST(DoctorModel, CallsThatWaitOnAWorkersTimeShareTheWorkers) {
-  Facts f = pipeline(100);
-  f.stages[1].busy_s = 40;
-  f.stages[1].gil_hold_s = 40;
-  f.stages[1].gil_held_s = 0.1;
-  f.stages[1].cpu_s = 0.1;
-  f.gil_busy = 0.01;
+  Facts f = short_waits(100);
   EXPECT_EQ(Model(f).now().limit, Limit::kWait);
   EXPECT_NEAR(Model(f).now().rate, 100, 5);
   f.stages[1].blocking = true;
@@ -149,6 +144,28 @@ TEST(DoctorModel, AnExplicitNumberOfCallsIsObeyedByShortSleeps) {
   f.elements *= 10;
   f.stages[1].blocking = false;
   EXPECT_NEAR(Model(f).gain({{.stage = 1, .parallel_calls = 16}}), 16, 0.5);
+}
+
+TEST(DoctorModel, ShortWaitsInOpenDatasetsAreFoundOut) {
+  const auto gain = [](double call_s) {
+    Facts f = pipeline(1 / call_s);
+    f.stages[1].op = "interleave";
+    f.stages[1].label = "interleave#1";
+    f.stages[1].parallel_calls = 1;
+    f.stages[1].cycle_length = 8;
+    StageFacts inner;
+    inner.label = "interleave#1.from_generator#0";
+    inner.op = "from_generator";
+    inner.parent = 1;
+    inner.source = inner.sequential = inner.user_code = true;
+    inner.elements = f.elements;
+    inner.busy_s = 9.9;
+    inner.cpu_s = 0.05;
+    f.stages.push_back(inner);
+    return Model(f).gain({{.stage = 1, .parallel_calls = 0}});
+  };
+  EXPECT_NEAR(gain(4e-3), 16, 1);
+  EXPECT_LT(gain(0.5e-3), 6);  // those keep their worker
 }
 
 TEST(DoctorModel, ResultsOfThreadsAreCopiedIntoBatches) {
