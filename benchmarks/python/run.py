@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import json
 import os
 import pathlib
@@ -220,14 +221,40 @@ def sustained(ds: ps.Dataset, n: int, ready=lambda it: None) -> float:
         return n / (time.perf_counter() - begin)
 
 
+def two_bare_processes(fn, n: int) -> float:
+    """Calls a second of two plain loops side by side."""
+    source = inspect.getsource(fn) + inspect.getsource(serial)
+    source += f"""
+import sys, time
+import numpy as np
+serial({fn.__name__}, 10)
+print(flush=True)
+sys.stdin.readline()
+print(serial({fn.__name__}, {n}))
+"""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    two = [subprocess.Popen([sys.executable, "-c", source], **pipes) for _ in "12"]
+    for process in two:
+        process.stdout.readline()
+    for process in two:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    return sum(float(process.communicate()[0]) for process in two)
+
+
 @row("auto-cpu-bound", "x serial", least=1.9)
 def auto_cpu_bound(peers) -> Figure:
     ds = ps.Dataset.counter().map(burn)
     assert ds.take(3).to_list() == [burn(0)] * 3
-    figure = Figure([])
-    for _ in range(REPEATS):
+    figure, bare = Figure([]), []
+    for _ in range(2 * REPEATS + 1):
+        # What one core does changes while the others do something else.
+        one = serial(burn, 150)
         rate = sustained(ds, 1000, moved_to_processes)
-        figure.values.append(rate / serial(burn, 300))
+        one = (one + serial(burn, 150)) / 2
+        figure.values.append(rate / one)
+        bare.append(two_bare_processes(burn, 500) / one)
+    figure.note = f"two bare processes {statistics.median(bare):.2f}"
     return figure
 
 

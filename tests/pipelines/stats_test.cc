@@ -1,7 +1,9 @@
 // The counters against truth that the test planted.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "penstock/penstock.h"
@@ -143,6 +145,31 @@ TEST(Stats, WaitingForALockOfItsOwnIsNotBlocking) {
   }
   EXPECT_FALSE(stage(it.stats(), "map#1").blocking);
   EXPECT_LE(stage(it.stats(), "map#1").max_parallelism, it.stats().cpu_budget);
+}
+
+TEST(Stats, CallsThatMoveElsewhereLeaveTheBlockingLane) {
+  std::atomic<bool> elsewhere{false};
+  const Dataset ds = Dataset::counter().map([&](std::int64_t x) {
+    std::optional<WorksElsewhere> working;
+    if (elsewhere.load()) working.emplace();
+    std::this_thread::sleep_for(milliseconds(8));
+    return x;
+  });
+  Iterator it = ds.iterator();
+  const auto take_until = [&](bool blocking) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (stage(it.stats(), "map#1").blocking != blocking) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << it.stats().to_string();
+      ASSERT_TRUE(it.next());
+    }
+  };
+  take_until(true);
+  elsewhere = true;
+  take_until(false);
+  const Decision last = it.stats().decisions.back();
+  EXPECT_EQ(last.what, "runs on the CPU lane") << last.reason;
+  elsewhere = false;
+  take_until(true);
 }
 
 TEST(Stats, MemoryPeakAndBudgetAreReported) {

@@ -88,7 +88,18 @@ struct JsonColumn {
   }
 };
 
-bool append(value v, DType dtype, JsonColumn& to) {
+/// The string `v` as it is written, if it has no escapes: in our builds the
+/// parser undoes them byte by byte, also where there are none.
+bool plain_string(value& v, std::string_view& out) {
+  std::string_view token = v.raw_json_token();
+  while (!token.empty() && token.back() != '"') token.remove_suffix(1);
+  if (token.size() < 2 || token.front() != '"') return false;
+  out = token.substr(1, token.size() - 2);
+  if (std::memchr(out.data(), '\\', out.size()) != nullptr) return false;
+  return v.get_raw_json_string().error() == simdjson::SUCCESS;
+}
+
+bool append(value& v, DType dtype, JsonColumn& to) {
   switch (dtype) {
     case DType::kInt64: {
       std::int64_t i = 0;
@@ -115,7 +126,9 @@ bool append(value v, DType dtype, JsonColumn& to) {
     }
     default: {
       std::string_view s;
-      if (v.get_string().get(s) != simdjson::SUCCESS) return false;
+      if (!plain_string(v, s) && v.get_string().get(s) != simdjson::SUCCESS) {
+        return false;
+      }
       to.add_string(s);
       return true;
     }
@@ -156,15 +169,14 @@ Status malformed(simdjson::error_code code) {
 /// Adds the value of `field` at `path` under `root`.
 Status add_field(object& root, const JsonField& field,
                  const std::vector<std::string>& path, JsonColumn& to) {
-  value v;
-  simdjson::error_code code = root.find_field_unordered(path[0]).get(v);
-  for (std::size_t i = 1; i < path.size() && code == simdjson::SUCCESS; ++i) {
-    object inner;
-    code = v.get_object().get(inner);
-    if (code == simdjson::SUCCESS) {
-      code = inner.find_field_unordered(path[i]).get(v);
-    }
+  auto found = root.find_field_unordered(path[0]);
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    found = found.get_object().find_field_unordered(path[i]);
   }
+  // Not copied: what was just written in parts cannot be read as a whole until
+  // it has left the core.
+  value&& v = std::move(found).value_unsafe();
+  const simdjson::error_code code = found.error();
   bool absent = code == simdjson::NO_SUCH_FIELD;
   if (code != simdjson::SUCCESS && !absent) {
     return code == simdjson::INCORRECT_TYPE ? wrong(field) : malformed(code);

@@ -59,6 +59,9 @@ constexpr std::int64_t kOverdueNs = 3'000'000;
 // was found in calls of one stage at so many ticks in a row.
 constexpr int kShortCallTicks = 10;
 constexpr double kBlockedCpuShare = 0.2;
+// Ticks in a row at which a stage on the elastic lane was found to have no call
+// that blocks, but some that work elsewhere.
+constexpr int kElsewhereTicks = 10;
 constexpr std::int64_t kSpareIdleNs = 500'000'000;
 
 enum CallState : int {
@@ -495,6 +498,12 @@ class Executor final : public Scheduler {
       double short_call_share = 0;  // of the CPU; 0: they are long
     };
     std::map<Stage*, Blocked> blocked;
+    // Of stages on the elastic lane.
+    struct Calls {
+      std::shared_ptr<Run> run;
+      bool all_elsewhere = true;
+    };
+    std::map<Stage*, Calls> elastic;
     std::vector<std::shared_ptr<Run>> detached;
     const std::int64_t now = clock().now();
     int freed = 0;
@@ -508,12 +517,19 @@ class Executor final : public Scheduler {
           w->short_calls.ticks = 0;
           continue;
         }
-        if (w->works_elsewhere.load(std::memory_order_relaxed)) {
+        const bool known = w->stage->blocking.load(std::memory_order_relaxed);
+        const bool elsewhere =
+            w->works_elsewhere.load(std::memory_order_relaxed);
+        if (known) {
+          Calls& calls = elastic[w->stage];
+          if (!calls.run) calls.run = w->run->shared_from_this();
+          calls.all_elsewhere = calls.all_elsewhere && elsewhere;
+        }
+        if (elsewhere) {
           w->seen_call = 0;
           w->short_calls.ticks = 0;
           continue;
         }
-        const bool known = w->stage->blocking.load(std::memory_order_relaxed);
         calm_ = calm_ && !known && w->seen_call != w->call;
         if (const double share = known ? 1 : short_call_share(*w, now);
             share < kBlockedCpuShare) {
@@ -572,6 +588,13 @@ class Executor final : public Scheduler {
         b.run->mark_blocking(stage, b.calls);
       }
       grow_elastic(*b.run);
+    }
+    for (auto& [stage, calls] : elastic) {
+      stage->ticks_elsewhere =
+          calls.all_elsewhere ? stage->ticks_elsewhere + 1 : 0;
+      if (stage->ticks_elsewhere < kElsewhereTicks) continue;
+      stage->ticks_elsewhere = 0;
+      calls.run->mark_working(stage);
     }
     // Held by name: a loop over *runs() would let the list go at once.
     const std::shared_ptr<const RunList> list = runs();

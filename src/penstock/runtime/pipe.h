@@ -158,6 +158,8 @@ class SegmentPipe final : public Pipe {
   /// Both of all segments that call the stage which blocks.
   void grow_width(int blocked_calls, int all_width);
   void start_width(int calls);
+  /// Unless another of its stages blocks.
+  void leave_elastic_lane();
   void tune(std::int64_t now);
 
   std::string label() const;

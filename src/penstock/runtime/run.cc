@@ -152,9 +152,9 @@ bool Run::find_work(ClaimKind kind, Work& work) {
   return true;
 }
 
-bool Run::claim(ClaimKind kind, Work& work) {
+bool Run::claim(ClaimKind kind, Work& work, std::int64_t now) {
   std::unique_lock lock = brief_lock(mutex_);
-  claim_time_ = 0;
+  claim_time_ = now;
   if (find_work(kind, work)) return true;
   // The search may have reached the end, or complete() left the consumer
   // asleep: there is nothing better to do now.
@@ -182,6 +182,7 @@ void Run::execute(Work& work) {
 bool Run::complete(Work& work, Work* next) {
   bool wake = false;
   bool found = false;
+  const std::int64_t finished = work.finished;
   std::vector<std::unique_ptr<Pipe>> idle;
   {
     const std::unique_lock lock = brief_lock(mutex_);
@@ -195,9 +196,9 @@ bool Run::complete(Work& work, Work* next) {
       retired_.erase(done, retired_.end());
     }
     wake = waiting_.load(std::memory_order_relaxed) && fetch_ready() &&
-           !(busy && may_sleep_on(work.finished));
-    if (wake) woken_at_ = work.finished;
-    claim_time_ = work.finished;
+           !(busy && may_sleep_on(finished));
+    if (wake) woken_at_ = finished;
+    claim_time_ = finished;
     found = next != nullptr && !wake && find_work(ClaimKind::kCpu, *next);
   }
   // Before all else: a core that sleeps takes longer to come than the rest.
@@ -211,7 +212,7 @@ bool Run::complete(Work& work, Work* next) {
     config_.scheduler->wake_waiters(this);
   }
   // What was just let go may have been in the way.
-  return found || (next != nullptr && claim(ClaimKind::kCpu, *next));
+  return found || (next != nullptr && claim(ClaimKind::kCpu, *next, finished));
 }
 
 bool Run::may_sleep_on(std::int64_t now) const {
@@ -257,11 +258,13 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     bool ready = false;
     bool stop = false;
     std::int64_t looked = asked;
-    while (!ready && !stop && claim(ClaimKind::kHelp, work)) {
+    std::int64_t last = asked;
+    while (!ready && !stop && claim(ClaimKind::kHelp, work, last)) {
       execute(work);
+      last = work.finished;
       // Work that gives nothing, as a filter may, has no end.
-      if (interrupted && work.finished - looked >= kInterruptNs) {
-        looked = work.finished;
+      if (interrupted && last - looked >= kInterruptNs) {
+        looked = last;
         stop = interrupted();
       }
       complete(work);
@@ -360,25 +363,30 @@ std::vector<std::string> Run::running_stages() {
 
 void Run::mark_blocking(Stage* stage, int blocked_calls) {
   int width = 0;  // of all that call it: datasets inside others are many
-  for_segments_of(stage, [&](SegmentPipe& segment) {
+  for_segments_of(stage, true, [&](SegmentPipe& segment) {
     if (segment.blocking) width += segment.width;
   });
-  for_segments_of(stage, [&](SegmentPipe& segment) {
+  for_segments_of(stage, true, [&](SegmentPipe& segment) {
     segment.grow_width(blocked_calls, width);
   });
 }
 
 void Run::mark_waiting(Stage* stage, int width) {
-  for_segments_of(stage,
+  for_segments_of(stage, true,
                   [&](SegmentPipe& segment) { segment.start_width(width); });
 }
 
-// Marks `stage` as blocking and visits the segments that its calls are part of.
-void Run::for_segments_of(Stage* stage,
+void Run::mark_working(Stage* stage) {
+  for_segments_of(stage, false,
+                  [](SegmentPipe& segment) { segment.leave_elastic_lane(); });
+}
+
+// Marks `stage` and visits the segments that its calls are part of.
+void Run::for_segments_of(Stage* stage, bool blocking,
                           const std::function<void(SegmentPipe&)>& visit) {
   std::lock_guard lock(mutex_);
-  stage->blocking.store(true, std::memory_order_relaxed);
-  has_elastic_.store(true, std::memory_order_relaxed);
+  stage->blocking.store(blocking, std::memory_order_relaxed);
+  if (blocking) has_elastic_.store(true, std::memory_order_relaxed);
   if (root_ == nullptr) return;
   root_->for_each_segment([&](SegmentPipe& segment) {
     bool mine = segment.chain && segment.chain->base_stage == stage;

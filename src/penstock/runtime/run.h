@@ -51,6 +51,7 @@ struct Stage {
   StageStats stats;
   std::string label;
   std::atomic<bool> blocking{false};
+  int ticks_elsewhere = 0;  // only the monitor
   // Of what its segments give, for those planned later; 0 is unknown.
   std::atomic<double> bytes_per_row{0};
   // Under the run's lock: bytes of the least it does at once, as it was lately.
@@ -157,8 +158,9 @@ class Run : public std::enable_shared_from_this<Run> {
   ~Run();
 
   // --- workers ----------------------------------------------------------
-  /// Under the lock. False when there is nothing to do now.
-  bool claim(ClaimKind kind, Work& work);
+  /// False when there is nothing to do now. `now` is the time if it was just
+  /// read; 0 reads the clock where it is needed.
+  bool claim(ClaimKind kind, Work& work, std::int64_t now = 0);
   void execute(Work& work);
   /// How many runs the calling thread works for, each inside the next.
   static int current_depth();
@@ -225,6 +227,9 @@ class Run : public std::enable_shared_from_this<Run> {
   void mark_blocking(Stage* stage, int blocked_calls);
   /// Its calls are short but mostly wait: `width` of them are to run at once.
   void mark_waiting(Stage* stage, int width);
+  /// It was taken for blocking, but its calls work elsewhere, or wait for a lock
+  /// that they take in turn: more of them at once would do no more.
+  void mark_working(Stage* stage);
   /// Every tick: follows the measured rate of blocking stages.
   void tune(std::int64_t now);
 
@@ -275,7 +280,7 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   explicit Run(RunConfig config);
   bool find_work(ClaimKind kind, Work& work);
-  void for_segments_of(Stage* stage,
+  void for_segments_of(Stage* stage, bool blocking,
                        const std::function<void(SegmentPipe&)>& visit);
   bool fetch_ready() const;
   /// Whether a worker who is woken would find work; under the lock.

@@ -22,6 +22,9 @@ constexpr double kTargetBytes = 256 * 1024;
 // longer than this.
 constexpr double kByteScaleNs = 50'000;
 constexpr double kMaxByteScale = 16;
+// Of rows so large that each would be a block by itself; with one stage there
+// is no other that would find them in the cache.
+constexpr double kLargeRows = 8;
 constexpr std::int64_t kNativeFirstRows = 16;
 constexpr std::size_t kMaxParts = 64;
 // From here on pieces are joined row by row, not block by block.
@@ -691,9 +694,11 @@ void SegmentPipe::learn(const Work& work) {
                 kTargetNsPerLink * static_cast<double>(links.size())});
   const double byte_scale =
       std::clamp(work.block_ns / kByteScaleNs, 1.0, kMaxByteScale);
-  double target = target_ns / std::max(ns_per_row_, 0.01);
-  target = std::min(target,
-                    byte_scale * kTargetBytes / std::max(bytes_per_row_, 1.0));
+  const double rows_by_bytes =
+      std::max(byte_scale * kTargetBytes / std::max(bytes_per_row_, 1.0),
+               links.size() == 1 ? kLargeRows : 1.0);
+  const double target =
+      std::min(target_ns / std::max(ns_per_row_, 0.01), rows_by_bytes);
   const double grown = 2.0 * rows;
   rows_target_ = std::max<std::int64_t>(granularity,
                                         std::llround(std::min(target, grown)));

@@ -40,6 +40,23 @@ void SegmentPipe::start_width(int calls) {
            "its calls wait for more than 80 % of their time");
 }
 
+void SegmentPipe::leave_elastic_lane() {
+  const auto blocks = [](const Stage* stage) {
+    return stage->blocking.load(std::memory_order_relaxed);
+  };
+  if (!blocking || (chain && blocks(chain->base_stage)) ||
+      std::any_of(links.begin(), links.end(),
+                  [&](const Link& link) { return blocks(link.stage); })) {
+    return;
+  }
+  blocking = false;
+  tuned_at = 0;
+  tuned_rate = 0;
+  run_.log(label(), "runs on the CPU lane",
+           "its calls work in other processes, or wait for a lock that they "
+           "take in turn");
+}
+
 void SegmentPipe::tune(std::int64_t now) {
   if (!blocking || !run_.config().autotune) return;
   constexpr std::int64_t kPeriodNs = 200'000'000;

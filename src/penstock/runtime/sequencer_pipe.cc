@@ -8,13 +8,16 @@ namespace penstock {
 namespace {
 
 constexpr std::int64_t kRoomRows = 16 * 1024;
+// What cuts rows into groups passes them on as they lie: as many as a block of
+// small ones has, or each of its blocks would be handled twice.
+constexpr std::int64_t kGroupedRoomRows = 64 * 1024;
 constexpr int kMaxStepsPerClaim = 64;
 // User code that took this long hands its results on before it is called again.
 constexpr std::int64_t kUserStepsNs = 50'000;
 constexpr std::size_t kInboxItems = 32;
 // User code of unknown cost: from one row up, while a claim stays this short.
 constexpr std::int64_t kUserClaimNs = 100'000;
-constexpr std::int64_t kSampleSteps = 64;
+constexpr std::int64_t kSampleSteps = 128;
 constexpr std::int64_t kLongClaimNs = 1'000'000;
 constexpr std::int64_t kInboxBytes = std::int64_t{1} << 20;
 
@@ -347,8 +350,10 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     if (work.dry_run) return true;
     running_ = true;
     critical_ = demand.critical && out.empty();
-    room_ = std::min(
-        {allowed, affordable, traits_.user_code ? user_room_ : kRoomRows});
+    room_ = std::min({allowed, affordable,
+                      traits_.user_code          ? user_room_
+                      : traits_.granularity > 1 ? kGroupedRoomRows
+                                                : kRoomRows});
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       refill(inputs_[i], i == needed ? need_.rows : 1);
     }

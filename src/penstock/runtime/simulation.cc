@@ -95,7 +95,12 @@ bool Simulation::step() {
     note(1);
   }
   if (last_run_ != nullptr && random_.uniform() < options_.blocking) {
-    last_run_->mark_blocking(last_stage_, static_cast<int>(random_.below(4)));
+    const auto calls = static_cast<int>(random_.below(4));
+    if (random_.below(4) == 0) {
+      last_run_->mark_working(last_stage_);
+    } else {
+      last_run_->mark_blocking(last_stage_, calls);
+    }
     note(2);
   }
   // Try slots in random order until one can move; a slot whose result is held
