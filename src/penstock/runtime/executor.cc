@@ -52,8 +52,8 @@ constexpr std::int64_t kCalmAfterNs = 50'000'000;
 constexpr int kTicksPerBudget = 500;
 constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
-// The rest of a block that runs for longer is given back. Ten times what the
-// longest blocks aim at, less what the monitor may have missed.
+// The rest of a block that runs for longer is given back: four times what
+// blocks aim at, less what the monitor may have missed.
 constexpr std::int64_t kOverdueNs = 3'000'000;
 // Calls that are shorter are judged together, by the CPU time of a thread that
 // was found in calls of one stage at so many ticks in a row.

@@ -13,7 +13,7 @@ namespace {
 // Work per block: long enough that a hand-over does not count (1 us where
 // blocks follow each other closely, 5 to 8 between calls that take long), short
 // enough that workers share the tail of a stream evenly.
-constexpr double kTargetNs = 400'000;
+constexpr double kTargetNs = 1'000'000;
 // Handling a block costs each stage nearly a microsecond, so a long chain takes
 // longer blocks: else its cost would grow with the square of its length.
 constexpr double kTargetNsPerLink = 10'000;
