@@ -262,11 +262,11 @@ class Observation:
                     if taken == passed:
                         break  # nothing to be had
                     passed = taken
+                    ended = clock()
+                    wait += ended - t0
+                    # Ending an iterator and making another is our doing.
                     if watching:
                         self.seen.add_difference(base, Counters.of(inner, self.plan))
-                    wait += clock() - t0
-                    # Ending an iterator and making another is our doing.
-                    ended = clock()
                     it.close()
                     it, inner = self._start(ds)
                     base = Counters.of(inner, self.plan)

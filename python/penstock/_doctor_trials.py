@@ -35,9 +35,10 @@ _LEAST_GAIN = 3.0  # of a finding, from which on the rest is what limits
 _MOST_ROW_S = 0.05  # to get an element of a stage
 _MOST_ROWS = 1 << 18
 _MOST_LOOSE = 4000  # of those that are not side by side
-_MANY_ROWS = 16  # of a block: a batch of its neighbours is a view of it
+_MANY_ROWS = 256  # of a block: a batch of its neighbours is a view of it
 _MOST_BYTES = 16 << 20  # of the elements for a trial
-_TRIAL_S = 0.15
+_TRIAL_S = 0.3
+_MOST_FILL_S = 0.5  # of a pass that fills a cache
 _PACKED = {"small-files", "compression"}
 
 
@@ -177,7 +178,7 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
             with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
                 trial = _Trial(plan, facts, i, finding, folder)
                 name, ds = trial.dataset()
-                times = None if ds is None else probe.take(ds, _TRIAL_S)
+                times = None if ds is None else probe.take(ds, _TRIAL_S, trial.fill_s)
         except Exception:
             continue  # as elements cannot be had, or not be written
         if times is None:
@@ -231,6 +232,8 @@ class _Trial:
         self._plan, self._i, self._finding, self._folder = plan, i, finding, folder
         self._stages = facts["stages"]
         self._passes = facts["passes"]
+        self._seconds = facts["seconds"]
+        self.fill_s = 0.0  # before it runs as it would
         self._facts = self._stages[i]
         at = plan.stages[i].dataset
         if at is None or not self._facts["elements"]:
@@ -247,6 +250,10 @@ class _Trial:
             return "free", None
         if any(change.get("cache") for change in changes):
             epoch = self._facts["cardinality"]
+            pass_s = epoch * self._seconds / self._facts["elements"]
+            if 0 < pass_s < _MOST_FILL_S:
+                self.fill_s = 1.5 * pass_s
+                return "cached", self._with(self._at.cache())
             most = self._most()
             rows = self._as_made(self._rows(8), min(most, epoch) if epoch > 0 else most)
             return "cached", self._with(rows.cache())

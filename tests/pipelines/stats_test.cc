@@ -121,6 +121,26 @@ TEST(Stats, ASourceUnderAShuffleCountsEachElementOnce) {
   EXPECT_EQ(stage(stats, "shuffle#2").elements, 100);
 }
 
+// What is in front of a sequencer is let go when it has ended.
+TEST(Stats, KeepTheTimeOfInputsThatHaveEnded) {
+  const auto busy = [](std::int64_t x) {
+    const auto end = std::chrono::steady_clock::now() + milliseconds(2);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return x;
+  };
+  for (const Dataset& ds :
+       {Dataset::range(40).map(busy).batch(4),
+        Dataset::range(4).flat_map([&](std::int64_t) {
+          return Dataset::range(10).map(busy);
+        })}) {
+    const IteratorStats stats = stats_of(ds);
+    std::int64_t busy_ns = 0;
+    for (const StageStats& s : stats.stages) busy_ns += s.busy_ns;
+    EXPECT_GE(busy_ns, 40 * 2'000'000) << stats.to_string();
+  }
+}
+
 TEST(Stats, TellWhyAStageRunsWider) {
   const IteratorStats stats =
       stats_of(Dataset::range(60).map([](std::int64_t x) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import subprocess
 import sys
 import threading
@@ -87,12 +88,15 @@ def step(seconds: float):
 
 
 def limited(calls: int, seconds: float, size: int = 0):
-    """A service that answers at most `calls` at once."""
-    gate = threading.Semaphore(calls)
+    """A service that answers at most `calls` at once, in the order they come."""
+    lock = threading.Lock()
+    free = [0.0] * calls  # when each of its servers is
 
     def asks(x):
-        with gate:
-            time.sleep(seconds)
+        with lock:
+            done = max(time.monotonic(), free[0]) + seconds
+            heapq.heapreplace(free, done)
+        time.sleep(max(0.0, done - time.monotonic()))
         return np.zeros(size, np.uint8) if size else x
 
     return asks

@@ -126,6 +126,8 @@ class SegmentPipe final : public Pipe {
   void running(std::vector<std::string>& labels) const override;
   bool idle() const override;
   Mark take_first_mark() override;
+  /// Counts the time since the last sampled block as its stages'.
+  void share_time() const;
 
   // Set by the planner.
   std::unique_ptr<Pipe> input;
@@ -236,7 +238,6 @@ class SegmentPipe final : public Pipe {
   std::int64_t row_bytes_ = 0;
   std::int64_t claimed_rows_ = 0;
 
-  void share_time() const;
   // How time divides between input and links, by the last sampled block; CPU
   // time by the last one that kept its core.
   absl::InlinedVector<double, 4> shares_;

@@ -192,6 +192,9 @@ bool Run::complete(Work& work, Work* next) {
     if (!retired_.empty()) {
       auto done = std::partition(retired_.begin(), retired_.end(),
                                  [](const auto& p) { return !p->idle(); });
+      for (auto it = done; it != retired_.end(); ++it) {
+        (*it)->for_each_segment([](SegmentPipe& s) { s.share_time(); });
+      }
       std::move(done, retired_.end(), std::back_inserter(idle));
       retired_.erase(done, retired_.end());
     }

@@ -25,12 +25,16 @@ constexpr double kMaxByteScale = 16;
 // Of rows so large that each would be a block by itself; with one stage there
 // is no other that would find them in the cache.
 constexpr double kLargeRows = 8;
+// Times as many bytes as else, if a block is a whole group then.
+constexpr double kGroupBytes = 4;
 constexpr std::int64_t kNativeFirstRows = 16;
 constexpr std::size_t kMaxParts = 64;
 // From here on pieces are joined row by row, not block by block.
 constexpr std::int64_t kManyParts = 4;
 constexpr std::int64_t kShortPart = 64;  // rows
 constexpr std::int64_t kSampleEvery = 64;
+// The first block is short and finds nothing in the cache: another one soon.
+constexpr std::int64_t kSampleEarly = 8;
 constexpr double kLongBlockNs = 1e6;
 // Share of its time that a block which keeps its core is on the CPU.
 constexpr double kKeptCore = 0.9;
@@ -266,8 +270,9 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
         return false;  // find_work() looks again
       }
       work.sample =
-          claims_++ % kSampleEvery == 0 ||
+          claims_ % kSampleEvery == 0 || claims_ == kSampleEarly ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
+      ++claims_;
       ++active;
       account_wait(kNone);
       return true;
@@ -694,11 +699,16 @@ void SegmentPipe::learn(const Work& work) {
                 kTargetNsPerLink * static_cast<double>(links.size())});
   const double byte_scale =
       std::clamp(work.block_ns / kByteScaleNs, 1.0, kMaxByteScale);
-  const double rows_by_bytes =
+  const double by_time = target_ns / std::max(ns_per_row_, 0.01);
+  double by_bytes =
       std::max(byte_scale * kTargetBytes / std::max(bytes_per_row_, 1.0),
                links.size() == 1 ? kLargeRows : 1.0);
-  const double target =
-      std::min(target_ns / std::max(ns_per_row_, 0.01), rows_by_bytes);
+  // A whole group is handed on as it lies, parts of one are copied together.
+  const auto group = static_cast<double>(align);
+  if (links.size() <= 1 && group <= std::min(by_time, kGroupBytes * by_bytes)) {
+    by_bytes = std::max(by_bytes, group);
+  }
+  const double target = std::min(by_time, by_bytes);
   const double grown = 2.0 * rows;
   rows_target_ = std::max<std::int64_t>(granularity,
                                         std::llround(std::min(target, grown)));

@@ -12,6 +12,7 @@ namespace penstock {
 // sample was. CPU time goes by rows: most of the time of the few blocks that
 // lost their core is none.
 void SegmentPipe::share_time() const {
+  if (shares_.empty()) return;
   const auto ns = static_cast<double>(std::exchange(unshared_ns_, 0));
   const auto rows = static_cast<double>(std::exchange(unshared_rows_, 0));
   const double cpu_ns = std::min(ns, rows * cpu_ns_per_row_);
@@ -29,7 +30,7 @@ void SegmentPipe::share_time() const {
 void SegmentPipe::collect_stats(std::vector<PipeStats>& stats,
                                 std::int64_t now) const {
   if (input) input->collect_stats(stats, now);
-  if (!shares_.empty()) share_time();
+  share_time();
   const auto set_width = [this](StageStats& s) {
     s.parallelism = active;
     s.blocking = blocking;
