@@ -170,11 +170,11 @@ PENSTOCK_BENCH(23, json) {
                     "\", \"unused\": [1, 2, 3, 4, 5, 6], \"text\": \"",
                     "some longer text that nobody asks for, as it is\"}\n");
   }
-  const Dataset ds = Dataset::jsonl(write_text(directory, lines),
-                                    {{"a", DType::kInt64},
-                                     {"b", DType::kFloat32},
-                                     {"c", DType::kString}})
-                         .batch(1024);
+  const Dataset ds =
+      Dataset::jsonl(
+          write_text(directory, lines),
+          {{"a", DType::kInt64}, {"b", DType::kFloat32}, {"c", DType::kString}})
+          .batch(1024);
   const auto t = interleave(table.quick() ? 3 : 15,
                             {[&] { return time_of([&] { drain(ds); }); },
                              [&] { return cpu_of([&] { drain(ds); }); }});

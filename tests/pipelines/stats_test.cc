@@ -129,11 +129,10 @@ TEST(Stats, KeepTheTimeOfInputsThatHaveEnded) {
     }
     return x;
   };
-  for (const Dataset& ds :
-       {Dataset::range(40).map(busy).batch(4),
-        Dataset::range(4).flat_map([&](std::int64_t) {
-          return Dataset::range(10).map(busy);
-        })}) {
+  for (const Dataset& ds : {Dataset::range(40).map(busy).batch(4),
+                            Dataset::range(4).flat_map([&](std::int64_t) {
+                              return Dataset::range(10).map(busy);
+                            })}) {
     const IteratorStats stats = stats_of(ds);
     std::int64_t busy_ns = 0;
     for (const StageStats& s : stats.stages) busy_ns += s.busy_ns;
@@ -177,9 +176,11 @@ TEST(Stats, CallsThatMoveElsewhereLeaveTheBlockingLane) {
   });
   Iterator it = ds.iterator();
   const auto take_until = [&](bool blocking) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (stage(it.stats(), "map#1").blocking != blocking) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << it.stats().to_string();
+      ASSERT_LT(std::chrono::steady_clock::now(), end)
+          << it.stats().to_string();
       ASSERT_TRUE(it.next());
     }
   };

@@ -173,26 +173,25 @@ Status add_field(object& root, const JsonField& field,
   for (std::size_t i = 1; i < path.size(); ++i) {
     found = found.get_object().find_field_unordered(path[i]);
   }
-  // Not copied: what was just written in parts cannot be read as a whole until
-  // it has left the core.
-  value&& v = std::move(found).value_unsafe();
   const simdjson::error_code code = found.error();
-  bool absent = code == simdjson::NO_SUCH_FIELD;
-  if (code != simdjson::SUCCESS && !absent) {
+  if (code != simdjson::SUCCESS && code != simdjson::NO_SUCH_FIELD) {
     return code == simdjson::INCORRECT_TYPE ? wrong(field) : malformed(code);
   }
+  // Not copied: what was just written in parts cannot be read as a whole until
+  // it has left the core.
+  value* v = code == simdjson::SUCCESS ? &found.value() : nullptr;
   // A value of another type is left where it is.
-  if (!absent && !field.list && append(v, field.dtype, to)) {
+  if (v != nullptr && !field.list && append(*v, field.dtype, to)) {
     return absl::OkStatus();
   }
-  if (!absent) {
+  if (v != nullptr) {
     json_type type{};
-    if (const auto error = v.type().get(type); error != simdjson::SUCCESS) {
+    if (const auto error = v->type().get(type); error != simdjson::SUCCESS) {
       return malformed(error);
     }
-    if (type == json_type::null) absent = true;
+    if (type == json_type::null) v = nullptr;
   }
-  if (absent) {
+  if (v == nullptr) {
     if (field.list) return absl::OkStatus();
     if (!field.default_value.defined()) {
       return invalid_argument("field '", field.name,
@@ -203,7 +202,7 @@ Status add_field(object& root, const JsonField& field,
   }
   if (!field.list) return wrong(field);
   simdjson::ondemand::array list;
-  if (v.get_array().get(list) != simdjson::SUCCESS) return wrong(field);
+  if (v->get_array().get(list) != simdjson::SUCCESS) return wrong(field);
   for (auto item : list) {
     value one;
     if (const auto error = item.get(one); error != simdjson::SUCCESS) {

@@ -227,8 +227,8 @@ class Run : public std::enable_shared_from_this<Run> {
   void mark_blocking(Stage* stage, int blocked_calls);
   /// Its calls are short but mostly wait: `width` of them are to run at once.
   void mark_waiting(Stage* stage, int width);
-  /// It was taken for blocking, but its calls work elsewhere, or wait for a lock
-  /// that they take in turn: more of them at once would do no more.
+  /// It was taken for blocking, but its calls work elsewhere, or wait for a
+  /// lock that they take in turn: more of them at once would do no more.
   void mark_working(Stage* stage);
   /// Every tick: follows the measured rate of blocking stages.
   void tune(std::int64_t now);

@@ -351,7 +351,7 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     running_ = true;
     critical_ = demand.critical && out.empty();
     room_ = std::min({allowed, affordable,
-                      traits_.user_code          ? user_room_
+                      traits_.user_code         ? user_room_
                       : traits_.granularity > 1 ? kGroupedRoomRows
                                                 : kRoomRows});
     for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -48,10 +48,10 @@ void batch_size(const Model& model, Findings& out) {
       f.stage = i;
       f.changes = {{.stage = i, .batch = kBetter}};
       // Arrays of one value are taken faster than others, of which `next_s` is.
-      const bool loop = model.now().limit == Limit::kConsumer &&
-                        facts.consumer_think_s <= 0;
-      f.speedup = loop ? model.gain_over_measured(f.changes)
-                       : model.gain(f.changes);
+      const bool loop =
+          model.now().limit == Limit::kConsumer && facts.consumer_think_s <= 0;
+      f.speedup =
+          loop ? model.gain_over_measured(f.changes) : model.gain(f.changes);
       f.cause = absl::StrCat("batches of ", number(size),
                              ": most of the time goes to handling batches, "
                              "not to their elements");
