@@ -18,8 +18,9 @@
 namespace penstock::ops {
 namespace {
 
-// Read, then checked while it is in the cache.
-constexpr std::int64_t kRecordReadBytes = 256 * 1024;
+// Read, then checked while it is in the cache: as much as fits into the second
+// one.
+constexpr std::int64_t kRecordReadBytes = std::int64_t{1} << 20;
 // The system copies into memory that is in the first two caches a third slower
 // than into what was just pushed out of them, so blocks are longer than those.
 constexpr double kBlockNs = 250'000;
