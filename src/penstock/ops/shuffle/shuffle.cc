@@ -65,9 +65,10 @@ class WindowShuffle final : public Sequencer {
     SequencerTraits traits;
     traits.permutes = true;
     // A snapshot costs as much as the window is long. What comes between two of
-    // them is read again besides the age of the oldest entry (4 windows) and
-    // the distance of the marks (1/16): less than 5 windows in all.
-    traits.snapshot_interval = std::max<std::int64_t>(64, size() / 4 * 3);
+    // them is read again besides the age of the oldest entry (4 windows), the
+    // distance of the marks (1/16) and what one step emits beyond: less than 5
+    // windows in all.
+    traits.snapshot_interval = std::max<std::int64_t>(64, size() / 2);
     return traits;
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
