@@ -53,7 +53,7 @@ CoreTime core_time() {
   long long delayed = 0;
   if (n > 0) {
     text[n] = '\0';
-    if (std::sscanf(text, "%*lld %lld", &delayed) != 1) delayed = 0;
+    if (std::sscanf(text, "%*s %lld", &delayed) != 1) delayed = 0;
   }
   return {Clock::real().thread_cpu(), delayed};
 }
