@@ -42,7 +42,7 @@ void SegmentPipe::start_width(int calls) {
 
 void SegmentPipe::leave_elastic_lane() {
   const auto blocks = [](const Stage* stage) {
-    return stage->blocking.load(std::memory_order_relaxed);
+    return stage != nullptr && stage->blocking.load(std::memory_order_relaxed);
   };
   if (!blocking || (chain && blocks(chain->base_stage)) ||
       std::any_of(links.begin(), links.end(),
