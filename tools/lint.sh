@@ -45,7 +45,7 @@ END
 tidy() {
   local build=build/tidy unity=ON
   if [[ -n ${LINT_BASE:-} ]]; then build=build/clang unity=OFF; fi
-  cmake --preset clang -B "$build" -DPENSTOCK_UNITY=$unity -DPENSTOCK_UNITY_LIBRARY=$unity \
+  cmake --preset clang -B "$build" -DPENSTOCK_UNITY=$unity \
     -DPENSTOCK_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python" >/dev/null
   local run=(xargs -r -P "${JOBS:-$(nproc)}" -n 1 clang-tidy-16 -p "$build" --quiet
     --warnings-as-errors='*')

@@ -8,9 +8,10 @@
 #   tsan     ThreadSanitizer: runtime and contract tests (soak: everything)
 #   asan     ASan + UBSan: runtime, memory, parsers, fuzz seeds (soak: everything)
 #
-# Tests read the number of simulated schedules and of random graphs from
-# PENSTOCK_SIM_SEEDS and PENSTOCK_RANDOM_GRAPH_SEEDS. A sanitizer slows them 5
-# to 20 times, so its stages take fewer. STAGES="release tsan" chooses.
+# Tests read the number of simulated schedules, of random graphs and of pipelines
+# of large elements from PENSTOCK_SIM_SEEDS, PENSTOCK_RANDOM_GRAPH_SEEDS and
+# PENSTOCK_BUDGET_SEEDS. A sanitizer slows them 5 to 60 times, so its stages take
+# fewer. STAGES="release tsan" chooses.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,6 +52,7 @@ stage() {
   fi
   PENSTOCK_SIM_SEEDS=${PENSTOCK_SIM_SEEDS:-$seeds} \
   PENSTOCK_RANDOM_GRAPH_SEEDS=${PENSTOCK_RANDOM_GRAPH_SEEDS:-$seeds} \
+  PENSTOCK_BUDGET_SEEDS=${PENSTOCK_BUDGET_SEEDS:-$((seeds / 20))} \
     "${run[@]}" ctest --test-dir "build/$preset" "${filter[@]}" -j "$jobs" \
     --timeout "$timeout" --output-on-failure --no-tests=error \
     --output-junit results/ctest.xml || true
@@ -68,11 +70,12 @@ python_stage() {
   .venv/bin/python -m pytest -q --junitxml=build/python/results/pytest.xml || true
 }
 
-# The Python tests use one core, mostly: what is left of the others builds the
-# sanitized tests meanwhile.
+# The Python tests use one core, mostly: what is left of the others builds for the
+# stages that follow meanwhile.
 build_ahead() {
   for preset in $stages; do
     case $preset in
+      pythons) tools/test_pythons.sh --build ;;
       tsan) tools/build.sh tsan $(printf 'tests_%s ' $tsan_labels) ;;
       asan) tools/build.sh asan $(printf 'tests_%s ' $asan_labels) ;;
     esac

@@ -1,7 +1,5 @@
 #include "penstock/base/codec.h"
 
-#include <isa-l/crc.h>
-
 #include <bit>
 #include <cstring>
 
@@ -95,19 +93,6 @@ Status Decoder::status(std::string_view what) const {
   if (ok_) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(to_absl(what), ": malformed or truncated bytes"));
-}
-
-std::uint32_t crc32c(std::string_view data, std::uint32_t seed) {
-  // ISA-L takes a non-const pointer but only reads, and an int for the size.
-  constexpr std::size_t kMost = std::size_t{1} << 30;
-  auto* bytes = const_cast<unsigned char*>(
-      reinterpret_cast<const unsigned char*>(data.data()));
-  std::uint32_t crc = ~seed;
-  std::size_t left = data.size();
-  for (; left > kMost; left -= kMost, bytes += kMost) {
-    crc = crc32_iscsi(bytes, static_cast<int>(kMost), crc);
-  }
-  return ~crc32_iscsi(bytes, static_cast<int>(left), crc);
 }
 
 void Fingerprint::add(std::uint64_t v) {

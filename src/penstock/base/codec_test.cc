@@ -166,6 +166,39 @@ TEST(Crc32c, ContinuesFromASeed) {
   EXPECT_EQ(crc32c("6789", crc32c("12345")), crc32c("123456789"));
 }
 
+std::uint32_t crc32c_by_bits(std::string_view data, std::uint32_t seed = 0) {
+  std::uint32_t crc = ~seed;
+  for (const char c : data) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int i = 0; i < 8; ++i) {
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0u);
+    }
+  }
+  return ~crc;
+}
+
+TEST(Crc32c, IsTheSameForEveryLengthAndPlace) {
+  std::string bytes(130'000, '\0');
+  std::uint32_t state = 1;
+  for (char& c : bytes) {
+    state = state * 1664525 + 1013904223;
+    c = static_cast<char>(state >> 24);
+  }
+  const std::string_view all = bytes;
+  std::uint32_t expected = crc32c("");
+  for (std::size_t n = 0; n < 3'000; ++n) {
+    ASSERT_EQ(crc32c(all.substr(0, n)), expected) << n;
+    expected = crc32c_by_bits(all.substr(n, 1), expected);
+  }
+  // Around the lengths of steps and blocks, anywhere in memory.
+  for (const std::size_t steps : {2u, 3u, 8u, 255u, 256u, 257u, 512u}) {
+    for (const std::size_t more : {0u, 1u, 8u, 247u}) {
+      const auto part = all.substr(steps % 17 + more % 3, steps * 248 + more);
+      ASSERT_EQ(crc32c(part, 77), crc32c_by_bits(part, 77)) << part.size();
+    }
+  }
+}
+
 TEST(Fingerprint, DependsOnOrderLengthAndContent) {
   const auto of = [](std::vector<std::string> parts) {
     Fingerprint fp;

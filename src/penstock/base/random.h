@@ -33,7 +33,7 @@ class RandomStream {
 
   std::uint64_t next_u64() {
     if (used_ == 2) refill();
-    return words_[used_++];
+    return words_[static_cast<std::size_t>(used_++)];
   }
   /// Uniform in [0, bound), without bias. bound must be positive.
   std::uint64_t below(std::uint64_t bound) {
