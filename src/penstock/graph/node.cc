@@ -164,8 +164,15 @@ StageInfo Node::stage(std::string prefix) const {
 }
 
 std::string Node::fingerprint() const {
+  // Options at the end say how it runs and are no stage of the data: a state
+  // moves to a pipeline that was given others, or none. Only the order shows in
+  // what a state holds.
+  const Node* top = this;
+  while (top->op->op() == "with_options") top = top->inputs.front().get();
   std::unordered_map<const Node*, Fingerprint> known;
-  return fingerprint_of(*this, known).hex();
+  Fingerprint fp = fingerprint_of(*top, known);
+  if (!options.deterministic.value_or(true)) fp.add("any order");
+  return fp.hex();
 }
 
 bool runs_by_index(const Node& top) {

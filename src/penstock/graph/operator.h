@@ -153,12 +153,29 @@ struct Step {
   int also = -1;
   /// Or when any opened input has rows or ends; all of them can be taken.
   bool any_opened = false;
+  /// Input rows that a row of output takes, if that is known, and how many are
+  /// held already: where prefetch(n) bounds the work, the rows of all outputs
+  /// that there is room for are made side by side, and no others.
+  double per_output = 0;
+  std::int64_t held = 0;
+  /// Rows that each of `cycle` opened inputs gives in its turn, for the outputs
+  /// that there is room for behind the `rows`.
+  std::int64_t in_turn = 0;
+  std::int64_t cycle = 0;
 
   static Step more() { return {Kind::kMore, 0, 0}; }
   /// Call again when input `i` has a row more, or has ended. `rows` says how
   /// many rows would let it go on to its next output.
   static Step need(int i, std::int64_t rows = 1) {
     return {Kind::kNeed, i, rows};
+  }
+  /// The same, for outputs that take `per_output` rows each.
+  static Step need_each(int i, std::int64_t rows, double per_output,
+                        std::int64_t held = 0) {
+    Step step = need(i, rows);
+    step.per_output = per_output;
+    step.held = held;
+    return step;
   }
   static Step end() { return {Kind::kEnd, 0, 0}; }
 };
@@ -269,6 +286,9 @@ struct SequencerTraits {
   bool needs_payload = false;
   /// The segment behind may cut what it emits only at multiples of this.
   std::int64_t granularity = 1;
+  /// Cuts rows into groups and passes them on as they lie: what a step handles
+  /// is blocks, however many rows these have.
+  bool groups_rows = false;
   /// Least rows emitted between two snapshots; 0 takes one for each item.
   std::int64_t snapshot_interval = 0;
   bool user_code = false;

@@ -11,6 +11,25 @@ constexpr std::int64_t kMaxCopiedRow = 16 * 1024;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// Leaf `leaf` of all rows, which are `width` bytes each, as they lie in
+/// memory; undefined if they do not lie side by side.
+Tensor side_by_side(std::span<const Rows> parts, std::size_t leaf,
+                    std::int64_t width, std::int64_t total) {
+  const Tensor& first = parts.front().block().column(leaf).tensor();
+  const std::byte* expected = nullptr;
+  for (const Rows& part : parts) {
+    const Tensor& t = part.block().column(leaf).tensor();
+    if (!part.contiguous() || !t.buffer() || t.buffer() != first.buffer()) {
+      return {};
+    }
+    const std::byte* begin = t.data() + width * part.at(0);
+    if (expected != nullptr && begin != expected) return {};
+    expected = begin + width * part.size();
+  }
+  const std::int64_t row = parts.front().at(0);
+  return first.rows(row, row + total);
+}
+
 /// Where leaf `leaf` of every row lies; a packed column if all are alike.
 StatusOr<Column> join_column(std::span<const Rows> parts, std::size_t leaf,
                              std::int64_t total) {
@@ -44,6 +63,9 @@ StatusOr<Column> join_column(std::span<const Rows> parts, std::size_t leaf,
     return Column(std::move(joined));
   }
   if (packed && !strings && dtype != DType::kObject && width < kMaxCopiedRow) {
+    if (Tensor view = side_by_side(parts, leaf, width, total); view.defined()) {
+      return Column(std::move(view));
+    }
     PS_ASSIGN_OR_RETURN(Tensor joined,
                         Tensor::allocate(dtype, shape.prepended(total)));
     std::byte* to = joined.mutable_data();

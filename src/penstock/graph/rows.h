@@ -7,9 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "penstock/base/ref.h"
 #include "penstock/graph/mark.h"
 #include "penstock/memory/block.h"
@@ -84,6 +85,12 @@ class Rows {
   /// The block itself with its charge, to be changed, if these are all of its
   /// rows and nobody else holds it; they are gone then. Else null.
   Ref<SharedBlock> take_whole();
+  /// As if it were new.
+  void reset() {
+    block_.reset();
+    begin_ = count_ = 0;
+    if (list_) list_.reset();
+  }
 
  private:
   bool whole_and_unshared() const;
@@ -98,25 +105,90 @@ class Rows {
 /// pieces of a few blocks: a row costs one small copy, not a block.
 StatusOr<Block> join_rows(std::span<const Rows> parts);
 
+/// The pieces of an item: nearly always one, which costs no allocation and
+/// little to move. Blocks change hands under the run's lock.
+class RowParts {
+ public:
+  RowParts() = default;
+  RowParts(const RowParts& other)
+      : one_(other.one_),
+        has_one_(other.has_one_),
+        many_(other.many_ ? std::make_unique<std::vector<Rows>>(*other.many_)
+                          : nullptr) {}
+  RowParts& operator=(const RowParts& other) { return *this = RowParts(other); }
+  RowParts(RowParts&& other) noexcept
+      : one_(std::move(other.one_)),
+        has_one_(std::exchange(other.has_one_, false)),
+        many_(std::move(other.many_)) {}
+  RowParts& operator=(RowParts&& other) noexcept {
+    one_ = std::move(other.one_);
+    has_one_ = std::exchange(other.has_one_, false);
+    many_ = std::move(other.many_);
+    return *this;
+  }
+
+  std::size_t size() const { return many_ ? many_->size() : has_one_; }
+  bool empty() const { return size() == 0; }
+  const Rows* data() const { return many_ ? many_->data() : &one_; }
+  Rows* data() { return many_ ? many_->data() : &one_; }
+  const Rows* begin() const { return data(); }
+  const Rows* end() const { return data() + size(); }
+  Rows* begin() { return data(); }
+  Rows* end() { return data() + size(); }
+  const Rows& operator[](std::size_t i) const { return data()[i]; }
+  Rows& operator[](std::size_t i) { return data()[i]; }
+  const Rows& front() const { return *data(); }
+  Rows& front() { return *data(); }
+
+  void push_back(Rows rows) {
+    if (!many_ && !has_one_) {
+      one_ = std::move(rows);
+      has_one_ = true;
+      return;
+    }
+    if (!many_) {
+      many_ = std::make_unique<std::vector<Rows>>();
+      many_->push_back(std::move(one_));
+      has_one_ = false;
+    }
+    many_->push_back(std::move(rows));
+  }
+  void drop_first(std::size_t n) {
+    if (n == size()) {
+      clear();
+    } else if (n > 0) {
+      many_->erase(many_->begin(),
+                   many_->begin() + static_cast<std::ptrdiff_t>(n));
+    }
+  }
+  void clear() {
+    if (has_one_) one_.reset();
+    has_one_ = false;
+    if (many_) many_.reset();
+  }
+
+ private:
+  Rows one_;  // while there is no more than that
+  bool has_one_ = false;
+  std::unique_ptr<std::vector<Rows>> many_;
+};
+
 /// What moves through an exchange: rows, and where their first one is.
 struct Item {
-  absl::InlinedVector<Rows, 1> parts;
+  RowParts parts;
   std::int64_t size = 0;
   Mark mark;
   /// Position of the first row, where the sequencer that emitted it counts.
   std::int64_t tag = 0;
 
   Item() = default;
-  Item(Item&& other) noexcept { *this = std::move(other); }
-  // Nearly always of one part, which InlinedVector moves at some cost.
+  Item(Item&& other) noexcept
+      : parts(std::move(other.parts)),
+        size(std::exchange(other.size, 0)),
+        mark(std::move(other.mark)),
+        tag(other.tag) {}
   Item& operator=(Item&& other) noexcept {
-    if (other.parts.size() == 1) {
-      parts.clear();
-      parts.push_back(std::move(other.parts.front()));
-    } else {
-      parts = std::move(other.parts);
-    }
-    other.parts.clear();
+    parts = std::move(other.parts);
     size = std::exchange(other.size, 0);
     mark = std::move(other.mark);
     tag = other.tag;

@@ -55,5 +55,31 @@ TEST(Item, MovesWithOnePartOrMany) {
   EXPECT_EQ(account.used(), 0);
 }
 
+TEST(RowParts, AreOneRangeWhetherOneOrMany) {
+  for (const int n : {0, 1, 2, 5}) {
+    RowParts parts;
+    for (int i = 0; i < n; ++i) parts.push_back(Rows::lazy(10 * i, 1 + i));
+    const RowParts copy = parts;
+    for (int dropped = 0; dropped <= n; ++dropped) {
+      RowParts rest = copy;
+      rest.drop_first(static_cast<std::size_t>(dropped));
+      ASSERT_EQ(rest.size(), static_cast<std::size_t>(n - dropped));
+      EXPECT_EQ(rest.empty(), dropped == n);
+      int i = dropped;
+      for (const Rows& part : rest) {
+        EXPECT_EQ(part.at(0), 10 * i);
+        EXPECT_EQ(part.size(), 1 + i);
+        ++i;
+      }
+      EXPECT_EQ(i, n);
+      rest.clear();
+      rest.push_back(Rows::lazy(7, 1));
+      ASSERT_EQ(rest.size(), 1U);
+      EXPECT_EQ(rest.front().at(0), 7);
+    }
+    EXPECT_EQ(parts.size(), static_cast<std::size_t>(n));
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -6,6 +6,49 @@
 #include "penstock/base/status.h"
 
 namespace penstock {
+namespace {
+
+// Leaves of `from`, which begin at `first`, in the order of `to`.
+bool arrange(const Structure* from, std::size_t first, const Structure* to,
+             std::vector<std::size_t>& leaves) {
+  if (from == to) {
+    for (std::size_t i = 0; i < from->num_leaves(); ++i) {
+      leaves.push_back(first + i);
+    }
+    return true;
+  }
+  const std::size_t n = to->children().size();
+  if (from->kind() != to->kind() || from->tag() != to->tag() || n == 0 ||
+      from->children().size() != n ||
+      from->ragged_rank() != to->ragged_rank()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t at =
+        to->kind() == Structure::Kind::kDict ? from->find(to->keys()[i]) : i;
+    if (at == n || !arrange(from->children()[at], first + from->leaf_offset(at),
+                            to->children()[i], leaves)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Element::order_like(const Structure* structure) {
+  if (structure_ == structure) return true;
+  std::vector<std::size_t> order;
+  if (structure_ == nullptr || structure == nullptr ||
+      !arrange(structure_, 0, structure, order)) {
+    return false;
+  }
+  Leaves leaves;
+  for (const std::size_t i : order) leaves.push_back(std::move(leaves_[i]));
+  leaves_ = std::move(leaves);
+  structure_ = structure;
+  return true;
+}
 
 Element Element::tuple(std::vector<Element> children) {
   std::vector<const Structure*> structures;

@@ -14,6 +14,14 @@
 
 namespace penstock {
 
+// g++ 12 takes the bytes of an absl::InlinedVector that hold no value for
+// uninitialised ones once it inlines, also in programs that include this.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 class Element {
  public:
   using Leaves = absl::InlinedVector<Tensor, 1>;
@@ -47,6 +55,10 @@ class Element {
   Leaves& mutable_leaves() { return leaves_; }
   void set_structure(const Structure* s) { structure_ = s; }
 
+  /// Puts the keys of its dicts in the order of `structure`. False, and nothing
+  /// changes, if they differ in more than that.
+  bool order_like(const Structure* structure);
+
   std::int64_t byte_size() const;
   std::string to_string() const;
   friend bool operator==(const Element& a, const Element& b) {
@@ -59,5 +71,9 @@ class Element {
   const Structure* structure_ = nullptr;
   Leaves leaves_;
 };
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 }  // namespace penstock

@@ -25,6 +25,29 @@ TEST(Element, FlattensItsStructure) {
             "{'image': [1, 2, 3], 'meta': ('cat', None), 'none': None}");
 }
 
+TEST(Element, OrderLikeMovesKeysAndNothingElse) {
+  const auto inner = [](int x, int y) {
+    return Element::dict({{"x", Tensor::from({x})}, {"y", Tensor::from({y})}});
+  };
+  const Element wanted = Element::dict(
+      {{"a", Tensor::from({0})}, {"b", Element::tuple({inner(0, 0)})}});
+  Element e = Element::dict(
+      {{"b", Element::tuple({Element::dict(
+                 {{"y", Tensor::from({2})}, {"x", Tensor::from({1})}})})},
+       {"a", Tensor::from({3})}});
+  ASSERT_TRUE(e.order_like(wanted.structure()));
+  EXPECT_EQ(e.to_string(), "{'a': [3], 'b': ({'x': [1], 'y': [2]},)}");
+
+  Element other =
+      Element::dict({{"b", Tensor::from({1})}, {"a", Tensor::from({2})}});
+  const Element before = other;
+  EXPECT_FALSE(other.order_like(wanted.structure()));
+  EXPECT_FALSE(other.order_like(Structure::leaf()));
+  EXPECT_FALSE(other.order_like(Structure::leaves(2)));
+  EXPECT_FALSE(other.order_like(nullptr));
+  EXPECT_EQ(other, before);
+}
+
 TEST(Element, ChildrenAreElementsOfTheirOwn) {
   const Element e = example();
   EXPECT_EQ(e.child(1), e.child("meta"));

@@ -11,6 +11,9 @@ Status ElementError::to_status() const {
     absl::StrAppend(&message, " (and ", others, " more error",
                     others > 1 ? "s" : "", " in this batch)");
   }
+  if (!not_skipped.empty()) {
+    absl::StrAppend(&message, " (not skipped: ", not_skipped, ")");
+  }
   return Status(status.code(), message);
 }
 

@@ -25,6 +25,8 @@ struct ElementError {
   /// The stage itself failed and ended here. No policy skips it: what would
   /// have followed is lost.
   bool ends_stage = false;
+  /// Why it is shown although errors are skipped; empty otherwise.
+  std::string not_skipped;
   /// What the user's function threw, if it threw.
   std::exception_ptr cause;
 

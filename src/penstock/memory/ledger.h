@@ -31,7 +31,8 @@ class Account {
   static Account& process();
 
  private:
-  std::atomic<std::int64_t> used_{0};
+  // Of a line of its own: all who hold blocks write to it.
+  alignas(64) std::atomic<std::int64_t> used_{0};
   std::atomic<std::int64_t> peak_{0};
   const std::int64_t budget_;
   Account* const parent_;
@@ -65,6 +66,16 @@ class Charge {
   void resize(std::int64_t bytes) {
     if (account_) account_->add(bytes - bytes_);
     bytes_ = bytes;
+  }
+  /// This and `other`, which is none then, become one of `bytes`.
+  void merge(Charge& other, std::int64_t bytes) {
+    if (other.account_ == account_) {
+      bytes_ += std::exchange(other.bytes_, 0);
+      other.account_ = nullptr;
+    } else {
+      other.reset();
+    }
+    resize(bytes);
   }
   /// A charge of `bytes`, taken from this one as far as it goes.
   Charge split(std::int64_t bytes) {

@@ -57,6 +57,25 @@ TEST(Charge, AssigningReleasesWhatItHeldAtOnce) {
   EXPECT_EQ(a.bytes(), 10);
 }
 
+TEST(Charge, MergesIntoOneOfTheGivenSize) {
+  Account account(1000);
+  Account other(1000);
+  Charge a(&account, 100);
+  Charge b(&account, 30);
+  a.merge(b, 110);
+  EXPECT_EQ(a.bytes(), 110);
+  EXPECT_EQ(b.bytes(), 0);
+  EXPECT_EQ(account.used(), 110);
+  EXPECT_EQ(account.peak(), 130);  // never more than was charged for
+  Charge elsewhere(&other, 40);
+  a.merge(elsewhere, 50);
+  EXPECT_EQ(account.used(), 50);
+  EXPECT_EQ(other.used(), 0);
+  Charge none;
+  a.merge(none, 60);
+  EXPECT_EQ(account.used(), 60);
+}
+
 TEST(Account, IsExactUnderThreads) {
   Account parent(1 << 30);
   Account account(1 << 30, &parent);

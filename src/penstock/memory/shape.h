@@ -12,6 +12,14 @@
 
 namespace penstock {
 
+// g++ 12 takes the bytes of an absl::InlinedVector that hold no value for
+// uninitialised ones once it inlines, also in programs that include this.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 /// Dimensions of a tensor. Up to four are stored without an allocation.
 class Shape {
  public:
@@ -84,5 +92,9 @@ class PartialShape {
   bool known_ = false;
   absl::InlinedVector<std::int64_t, 4> dims_;
 };
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 }  // namespace penstock
