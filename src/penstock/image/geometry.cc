@@ -178,8 +178,8 @@ StatusOr<Tensor> pad_to_bounding_box(const Tensor& image, std::int64_t y,
 
 StatusOr<Window> central_crop_window(Size image, double fraction) {
   if (!(fraction > 0 && fraction <= 1)) {
-    return invalid_argument("central_crop: fraction must be in (0, 1], got ",
-                            fraction);
+    return invalid_argument(
+        "central_crop: central_fraction must be in (0, 1], got ", fraction);
   }
   const auto margin = [&](std::int64_t length) {
     const auto l = static_cast<double>(length);

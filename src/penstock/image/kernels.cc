@@ -1,8 +1,20 @@
 // The kernels for every instruction set: this file is compiled once for each.
+// Of Highway only its headers are used. Its library would choose the set, but
+// takes 4 ms of every start to measure a timer that nobody asks for.
 #include "penstock/image/kernels.h"
 
+#include <atomic>
 #include <vector>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
+#include "penstock/image/kernel_set_private.h"
+
+#undef HWY_IS_DEBUG_BUILD
+#define HWY_IS_DEBUG_BUILD 0  // its checks call the library
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS HWY_AVX3_DL  // here the same code as AVX3
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "penstock/image/kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -431,6 +443,15 @@ void saturation(const void* in, DType dtype, std::int64_t pixels, float amount,
   colour<false>(in, dtype, pixels, amount, out);
 }
 
+constexpr KernelSet kKernels{HWY_STR(HWY_NAMESPACE),
+                             vertical,
+                             horizontal,
+                             scale,
+                             widen_all,
+                             moments_of,
+                             hue,
+                             saturation};
+
 }  // namespace HWY_NAMESPACE
 }  // namespace penstock::image
 HWY_AFTER_NAMESPACE();
@@ -438,50 +459,107 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace penstock::image {
 
-HWY_EXPORT(vertical);
-HWY_EXPORT(horizontal);
-HWY_EXPORT(scale);
-HWY_EXPORT(widen_all);
-HWY_EXPORT(moments_of);
-HWY_EXPORT(hue);
-HWY_EXPORT(saturation);
+namespace {
+
+std::atomic<const KernelSet*> g_chosen{nullptr};
+
+std::vector<const KernelSet*> find_kernel_sets() {
+  std::vector<const KernelSet*> sets;
+#if HWY_ARCH_X86
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  __get_cpuid(1, &eax, &ebx, &ecx, &edx);
+  // Not every compiler knows F16C by name.
+  const bool f16c = (ecx & bit_F16C) != 0;
+  const bool ssse3 = __builtin_cpu_supports("ssse3");
+  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.1") &&
+                    __builtin_cpu_supports("sse4.2") &&
+                    __builtin_cpu_supports("pclmul") &&
+                    __builtin_cpu_supports("aes");
+  const bool avx2 = sse4 && f16c && __builtin_cpu_supports("avx2") &&
+                    __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("fma");
+  [[maybe_unused]] const bool avx3 =
+      avx2 && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+#if HWY_TARGETS & HWY_AVX3
+  if (avx3) sets.push_back(&N_AVX3::kKernels);
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (avx2) sets.push_back(&N_AVX2::kKernels);
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (sse4) sets.push_back(&N_SSE4::kKernels);
+#endif
+#if HWY_TARGETS & HWY_SSSE3
+  if (ssse3) sets.push_back(&N_SSSE3::kKernels);
+#endif
+#endif  // HWY_ARCH_X86
+  // What every machine has that the library was compiled for.
+  if (sets.empty() || sets.back() != &HWY_STATIC_DISPATCH(kKernels)) {
+    sets.push_back(&HWY_STATIC_DISPATCH(kKernels));
+  }
+  return sets;
+}
+
+const KernelSet& chosen() {
+  const KernelSet* set = g_chosen.load(std::memory_order_acquire);
+  if (set != nullptr) return *set;
+  set = kernel_sets().front();
+  g_chosen.store(set, std::memory_order_release);
+  return *set;
+}
+
+}  // namespace
+
+const std::vector<const KernelSet*>& kernel_sets() {
+  static const auto* const sets = new auto(find_kernel_sets());
+  return *sets;
+}
+
+void use_kernel_set(const KernelSet& set) {
+  g_chosen.store(&set, std::memory_order_release);
+}
 
 void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
               void* out) {
-  HWY_DYNAMIC_DISPATCH(hue)(in, dtype, pixels, turn, out);
+  chosen().hue(in, dtype, pixels, turn, out);
 }
 
 void scale_saturation(const void* in, DType dtype, std::int64_t pixels,
                       float factor, void* out) {
-  HWY_DYNAMIC_DISPATCH(saturation)(in, dtype, pixels, factor, out);
+  chosen().saturation(in, dtype, pixels, factor, out);
 }
 
 void vertical_sum(const void* in, DType dtype, std::int64_t stride,
                   const float* weights, std::int64_t taps, std::int64_t count,
                   float* out) {
-  HWY_DYNAMIC_DISPATCH(vertical)
-  (in, dtype, stride, weights, taps, count, out);
+  chosen().vertical(in, dtype, stride, weights, taps, count, out);
 }
 
 void horizontal_sum(const float* in, const AxisWeights& axis,
                     std::int64_t channels, float* out) {
-  HWY_DYNAMIC_DISPATCH(horizontal)(in, axis, channels, out);
+  chosen().horizontal(in, axis, channels, out);
 }
 
 void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
                         const float* mean, const float* factor,
                         std::int64_t channels, float* out) {
-  HWY_DYNAMIC_DISPATCH(scale)
-  (in, dtype, count, mean, factor, channels, out);
+  chosen().scale(in, dtype, count, mean, factor, channels, out);
 }
 
 void widen(const std::uint8_t* in, std::int64_t count, float factor,
            float* out) {
-  HWY_DYNAMIC_DISPATCH(widen_all)(in, count, factor, out);
+  chosen().widen_all(in, count, factor, out);
 }
 
 Moments moments(const std::uint8_t* in, std::int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(moments_of)(in, count);
+  return chosen().moments_of(in, count);
 }
 
 }  // namespace penstock::image

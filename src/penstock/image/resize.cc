@@ -73,9 +73,10 @@ StatusOr<ResizeMethod> resize_method_from_name(std::string_view name) {
   if (at != kNames.end()) {
     return static_cast<ResizeMethod>(at - kNames.begin());
   }
-  return invalid_argument("resize: there is no method '", to_absl(name),
-                          "'; there are bilinear, nearest, bicubic, area, "
-                          "lanczos3, lanczos5, gaussian and mitchellcubic");
+  return invalid_argument(
+      "method must be bilinear, nearest, bicubic, area, lanczos3, lanczos5, "
+      "gaussian or mitchellcubic, got '",
+      to_absl(name), "'");
 }
 
 std::string_view resize_method_name(ResizeMethod method) {

@@ -148,6 +148,11 @@ class LocalLock final : public FileLock {
   std::string path_;
 };
 
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 class LocalFileSystem final : public FileSystem {
  public:
   StatusOr<std::unique_ptr<ReadableFile>> open(
@@ -163,6 +168,10 @@ class LocalFileSystem final : public FileSystem {
   StatusOr<std::unique_ptr<WritableFile>> create(
       const std::string& path) override {
     Fd fd = open_fd(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    // The file's name is often not the one that the user gave.
+    if (!fd.valid() && errno == ENOENT) {
+      return errno_status(ENOENT, "cannot write into", directory_of(path));
+    }
     if (!fd.valid()) return errno_status(errno, "cannot create", path);
     return std::make_unique<LocalWritable>(std::move(fd), path);
   }
@@ -170,9 +179,7 @@ class LocalFileSystem final : public FileSystem {
     if (::rename(from.c_str(), to.c_str()) != 0) {
       return errno_status(errno, "cannot rename to", to);
     }
-    const std::size_t slash = to.rfind('/');
-    const std::string directory =
-        slash == std::string::npos ? "." : to.substr(0, slash + 1);
+    const std::string directory = directory_of(to);
     const Fd fd = open_fd(directory, O_RDONLY | O_DIRECTORY);
     if (!fd.valid() || ::fsync(fd.get()) != 0) {
       return errno_status(errno, "cannot sync", directory);

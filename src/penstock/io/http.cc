@@ -1,6 +1,5 @@
 #include "penstock/io/http.h"
 
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "penstock/io/curl_functions_private.h"
 
 namespace penstock {
 namespace {
@@ -44,10 +44,10 @@ struct HandlePool {
   std::vector<CURL*> idle;
 };
 HandlePool* g_pool = nullptr;
-HandlePool& pool() {
+HandlePool& pool(const CurlFunctions& curl) {
   static std::once_flag once;
-  std::call_once(once, [] {
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+  std::call_once(once, [&] {
+    curl.global_init(CURL_GLOBAL_DEFAULT);
     g_pool = new HandlePool;
     // A child of a fork shares the sockets: it must not use them.
     pthread_atfork(nullptr, nullptr, [] { g_pool = new HandlePool; });
@@ -57,10 +57,11 @@ HandlePool& pool() {
 
 class Handle {
  public:
-  Handle() : pool_(pool()) {
+  explicit Handle(const CurlFunctions& curl)
+      : functions_(curl), pool_(pool(curl)) {
     const std::lock_guard lock(pool_.mutex);
     if (pool_.idle.empty()) {
-      curl_ = curl_easy_init();
+      curl_ = functions_.init();
     } else {
       curl_ = pool_.idle.back();
       pool_.idle.pop_back();
@@ -68,7 +69,7 @@ class Handle {
   }
   ~Handle() {
     if (curl_ == nullptr) return;
-    curl_easy_reset(curl_);  // keeps its connections
+    functions_.reset(curl_);  // keeps its connections
     {
       const std::lock_guard lock(pool_.mutex);
       if (pool_.idle.size() < kMaxIdleHandles) {
@@ -76,13 +77,14 @@ class Handle {
         return;
       }
     }
-    curl_easy_cleanup(curl_);
+    functions_.cleanup(curl_);
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   CURL* get() const { return curl_; }
 
  private:
+  const CurlFunctions& functions_;
   HandlePool& pool_;
   CURL* curl_;
 };
@@ -245,8 +247,8 @@ StatusCode code_of(long status) {
 
 class Client {
  public:
-  Client(std::string url, HttpOptions options)
-      : url_(std::move(url)), options_(std::move(options)) {}
+  Client(const CurlFunctions& curl, std::string url, HttpOptions options)
+      : curl_(curl), url_(std::move(url)), options_(std::move(options)) {}
 
   std::string name() const { return quoted_name(url_); }
 
@@ -299,54 +301,54 @@ class Client {
 
  private:
   CURLcode run(Exchange& x, bool ranged) const {
-    const Handle handle;
-    CURL* curl = handle.get();
+    const Handle handle(curl_);
+    CURL* const curl = handle.get();
     if (curl == nullptr) return CURLE_OUT_OF_MEMORY;
     curl_slist* headers = nullptr;
     for (const std::string& header : options_.headers) {
-      headers = curl_slist_append(headers, header.c_str());
+      headers = curl_.slist_append(headers, header.c_str());
     }
     char reason[CURL_ERROR_SIZE] = "";
-    curl_easy_setopt(curl, CURLOPT_URL, url_.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "penstock");
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
-                     static_cast<long>(options_.connect_timeout * 1e3));
+    curl_.setopt(curl, CURLOPT_URL, url_.c_str());
+    curl_.setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_.setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    curl_.setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_.setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
+    curl_.setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_.setopt(curl, CURLOPT_USERAGENT, "penstock");
+    curl_.setopt(curl, CURLOPT_ERRORBUFFER, reason);
+    curl_.setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                 static_cast<long>(options_.connect_timeout * 1e3));
     x.stall_timeout = std::max(1.0, options_.stall_timeout);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_tick);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &x);
-    curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, on_connected);
-    curl_easy_setopt(curl, CURLOPT_PREREQDATA, &x);
-    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 512L << 10);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &x);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &x);
+    curl_.setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_.setopt(curl, CURLOPT_XFERINFOFUNCTION, on_tick);
+    curl_.setopt(curl, CURLOPT_XFERINFODATA, &x);
+    curl_.setopt(curl, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_.setopt(curl, CURLOPT_PREREQDATA, &x);
+    curl_.setopt(curl, CURLOPT_BUFFERSIZE, 512L << 10);
+    curl_.setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_.setopt(curl, CURLOPT_HEADERDATA, &x);
+    curl_.setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_.setopt(curl, CURLOPT_WRITEDATA, &x);
     if (headers != nullptr) {
-      curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+      curl_.setopt(curl, CURLOPT_HTTPHEADER, headers);
     }
     if (!options_.ca_file.empty()) {
-      curl_easy_setopt(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
+      curl_.setopt(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
     }
     std::string range;
     if (ranged) {
       range = absl::StrCat(
           x.from, "-", x.from + static_cast<std::int64_t>(x.out.size()) - 1);
-      curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+      curl_.setopt(curl, CURLOPT_RANGE, range.c_str());
     }
-    const CURLcode code = curl_easy_perform(curl);
-    curl_slist_free_all(headers);
+    const CURLcode code = curl_.perform(curl);
+    curl_.slist_free_all(headers);
     if (x.stalled) {
       x.why = absl::StrCat("nothing came for ", x.stall_timeout, " seconds");
       return CURLE_OPERATION_TIMEDOUT;
     }
-    x.why = reason[0] != '\0' ? reason : curl_easy_strerror(code);
+    x.why = reason[0] != '\0' ? reason : curl_.strerror(code);
     return code;
   }
 
@@ -383,6 +385,7 @@ class Client {
                       name(), ": ", std::strerror(error));
   }
 
+  const CurlFunctions& curl_;
   const std::string url_;
   const HttpOptions options_;
 };
@@ -390,7 +393,13 @@ class Client {
 class HttpFile final : public ReadableFile {
  public:
   static StatusOr<std::unique_ptr<HttpFile>> open(const std::string& url) {
-    std::unique_ptr<HttpFile> file(new HttpFile(url));
+    std::string why;
+    const CurlFunctions* const curl = curl_functions(why);
+    if (curl == nullptr) {
+      return make_error(StatusCode::kUnavailable, "cannot read ",
+                        quoted_name(url), ": ", why);
+    }
+    std::unique_ptr<HttpFile> file(new HttpFile(*curl, url));
     PS_RETURN_IF_ERROR(file->begin());
     return file;
   }
@@ -438,7 +447,8 @@ class HttpFile final : public ReadableFile {
   }
 
  private:
-  explicit HttpFile(const std::string& url) : client_(url, http_options()) {}
+  HttpFile(const CurlFunctions& curl, const std::string& url)
+      : client_(curl, url, http_options()) {}
 
   Status begin() {
     Reply reply;
