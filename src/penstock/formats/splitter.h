@@ -38,6 +38,7 @@ struct SplitPassing {
   bool active = false;
   std::int64_t begin = 0;  // where the record begins: continue there
   Status error;            // OK for what is passed over in silence
+  bool told = false;       // its error was a row already; continue behind it
   std::int64_t count = 0;  // what the splitter keeps meanwhile
   std::string key;
 

@@ -135,9 +135,8 @@ Member read_member(std::string_view bytes, std::size_t start) {
       member.kind = Member::Kind::kDamaged;
       return member;
     }
-    // The last file may lack its padding, but nothing else.
-    const bool whole =
-        bytes.size() >= end || (regular && bytes.size() - at - kBlock >= body);
+    // A file without its padding was cut: more of its sample may be lost.
+    const bool whole = bytes.size() >= end;
     if (meta && !whole) {
       member.needed = end - start;
       return member;
@@ -162,7 +161,7 @@ Member read_member(std::string_view bytes, std::size_t start) {
     member.file.name =
         !long_name.empty() ? std::move(long_name) : name_of(header);
     member.needed = end - start;
-    member.end = whole ? std::min(bytes.size(), end) : end;
+    member.end = end;
     if (whole) {
       member.kind = regular ? Member::Kind::kFile : Member::Kind::kOther;
     }

@@ -245,9 +245,16 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
       // Where the next one is the length says, unless it is damaged, or a lie
       // that leads out of the file.
       const std::int64_t begin = in.offset + static_cast<std::int64_t>(at);
-      out.passing.start(begin, std::move(refused));
       out.consumed = at + 1;
-      if (length.ok() && !in.at_end &&
+      if (!length.ok()) {
+        // Said at once: the search may go through a gigabyte.
+        out.rows.push_back({at, 0, at + 1, std::move(refused)});
+        out.passing.start(begin, absl::OkStatus());
+        out.passing.told = true;
+        return;
+      }
+      out.passing.start(begin, std::move(refused));
+      if (!in.at_end &&
           *length <
               static_cast<std::uint64_t>(INT64_MAX - begin) - kFrameBytes) {
         out.jump = begin + static_cast<std::int64_t>(*length + kFrameBytes);

@@ -46,6 +46,45 @@ TEST(TFRecordFraming, CutsOnlyWholeRecordsAndTellsWhatIsNeeded) {
   EXPECT_FALSE(out.stop);
 }
 
+TEST(TFRecordFraming, ADamagedLengthIsSaidBeforeTheNextRecordIsSearched) {
+  std::string bytes;
+  append_record("abc", bytes);
+  append_record(std::string(1000, 'x'), bytes);
+  bytes[19] ^= 1;
+  const RecordSplitter splitter(true);
+  SplitOutput out;
+  SplitInput in;
+  in.bytes = bytes;  // and more to come
+  in.max_rows = 10;
+  in.max_payload = 1 << 20;
+  in.max_record_bytes = 1 << 20;
+  splitter.split(in, out);
+  ASSERT_EQ(out.rows.size(), 1u);
+  ASSERT_EQ(out.consumed, 19u);
+  in.bytes.remove_prefix(out.consumed);
+  in.offset = 19;
+  in.record = 1;
+  out.clear();
+  splitter.split(in, out);
+  ASSERT_EQ(out.rows.size(), 1u);
+  EXPECT_THAT(std::string(out.rows[0].error.message()),
+              ::testing::HasSubstr("record 1 at byte 19: corrupt length"));
+  EXPECT_TRUE(out.passing.active);
+  EXPECT_EQ(out.consumed, 1u);
+  // Nothing more is said when it is found, or not.
+  in.bytes.remove_prefix(1);
+  in.offset = 20;
+  in.record = 2;
+  std::string more(in.bytes);
+  append_record("next", more);
+  in.bytes = more;
+  out.clear();
+  splitter.split(in, out);
+  ASSERT_EQ(out.rows.size(), 1u);
+  EXPECT_TRUE(out.rows[0].error.ok());
+  EXPECT_EQ(in.bytes.substr(out.rows[0].begin, out.rows[0].size), "next");
+}
+
 TEST(TFRecordFraming, StopsAtTheRowsAndBytesAskedFor) {
   std::string bytes;
   for (int i = 0; i < 10; ++i) append_record("0123456789", bytes);
