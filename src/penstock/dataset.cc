@@ -244,7 +244,8 @@ Dataset Dataset::bucket_function(FunctionRef length,
       ops::make_bucket_by_sequence_length(
           std::move(length), node_->spec,
           {std::move(boundaries), std::move(batch_sizes), options.padded_shapes,
-           options.padding_values, options.pad_to_bucket_boundary,
+           options.padding_values, options.padded_shapes_as,
+           options.padding_values_as, options.pad_to_bucket_boundary,
            options.no_padding, options.drop_remainder}),
       {node_}, options.name);
 }
@@ -289,9 +290,11 @@ Dataset Dataset::batch(std::int64_t batch_size, BatchOptions options) const {
 Dataset Dataset::padded_batch(std::int64_t batch_size,
                               PaddedBatchOptions options) const {
   return build_dataset(
-      ops::make_padded_batch(batch_size, {std::move(options.padded_shapes),
-                                          std::move(options.padding_values),
-                                          options.drop_remainder}),
+      ops::make_padded_batch(
+          batch_size,
+          {std::move(options.padded_shapes), std::move(options.padding_values),
+           options.padded_shapes_as, options.padding_values_as,
+           options.drop_remainder}),
       {node_}, std::move(options.name));
 }
 
@@ -567,8 +570,9 @@ void Dataset::save(const std::string& path, const SaveOptions& options) const {
     throw Error(invalid_argument("save: num_shards must be >= 1, got ",
                                  options.num_shards));
   }
-  auto writer = detail::value_or_throw(
-      ops::DatasetWriter::create(FileSystem::local(), path));
+  auto made = ops::DatasetWriter::create(FileSystem::local(), path);
+  if (!made.ok()) throw Error(annotate(made.status(), "save: "));
+  auto writer = *std::move(made);
   Iterator it = iterator();
   for (std::int64_t i = 0; std::optional<Element> element = it.next(); ++i) {
     const std::int64_t shard = options.shard_func ? options.shard_func(*element)

@@ -98,6 +98,10 @@ struct PaddedBatchOptions {
   std::vector<PartialShape> padded_shapes = {};
   /// Scalar of each leaf, or one for all; an undefined Tensor is 0 or "".
   std::vector<Tensor> padding_values = {};
+  /// How they nest, where the spec of the elements is unknown: by key, and one
+  /// in place of a component for all of it. Null: leaf by leaf.
+  const Structure* padded_shapes_as = nullptr;
+  const Structure* padding_values_as = nullptr;
   bool drop_remainder = false;
   std::string name = "";
 };
@@ -184,6 +188,8 @@ struct BucketByLengthOptions {
   /// As padded_batch takes them.
   std::vector<PartialShape> padded_shapes = {};
   std::vector<Tensor> padding_values = {};
+  const Structure* padded_shapes_as = nullptr;
+  const Structure* padding_values_as = nullptr;
   /// Pads open dimensions to the longest length of the bucket; an element too
   /// long for the last boundary is an error.
   bool pad_to_bucket_boundary = false;
@@ -258,9 +264,9 @@ class Dataset {
     std::string identity = detail::function_identity<F>(options.name);
     return indexable_dataset(
         size,
-        [fn = std::move(fn)](std::int64_t i) -> StatusOr<Element> {
-          return detail::to_result(fn(i));
-        },
+        // Shared: what a lambda holds need not be copyable.
+        [fn = std::make_shared<const F>(std::move(fn))](std::int64_t i)
+            -> StatusOr<Element> { return detail::to_result((*fn)(i)); },
         std::move(identity), std::move(options));
   }
   /// A source of the user that is read by index.
@@ -466,24 +472,26 @@ class Dataset {
   /// fn(state, element) -> (next state, output), one call after the other.
   template <class Init, class F>
   Dataset scan(Init initial_state, F fn, ScanOptions options = {}) const {
-    Element state = detail::Fold<F>::initial(std::move(initial_state));
-    check_fold("scan", detail::Fold<F>::check_state, state,
-               detail::Fold<F>::check_input);
+    auto callable = detail::as_callable(std::move(fn));
+    using Fold = detail::Fold<decltype(callable)>;
+    Element state = Fold::initial(std::move(initial_state));
+    check_fold("scan", Fold::check_state, state, Fold::check_input);
     if (!options.output_signature.known()) {
-      options.output_signature = detail::scan_output_spec<F>();
+      options.output_signature = detail::scan_output_spec<decltype(callable)>();
     }
     return scan_function(
-        std::move(state), detail::make_scan_function(std::move(fn)),
+        std::move(state), detail::make_scan_function(std::move(callable)),
         absl::StrCat(typeid(F).name(), ":", options.name), options);
   }
   /// fn(state, element) -> next state, over all elements, at once.
   template <class Init, class F>
   Element reduce(Init initial_state, F fn) const {
-    Element state = detail::Fold<F>::initial(std::move(initial_state));
-    check_fold("reduce", detail::Fold<F>::check_state, state,
-               detail::Fold<F>::check_input);
+    auto callable = detail::as_callable(std::move(fn));
+    using Fold = detail::Fold<decltype(callable)>;
+    Element state = Fold::initial(std::move(initial_state));
+    check_fold("reduce", Fold::check_state, state, Fold::check_input);
     return reduce_function(std::move(state),
-                           detail::make_reduce_function(std::move(fn)));
+                           detail::make_reduce_function(std::move(callable)));
   }
   /// Every element once, where it is seen first.
   Dataset unique(std::string name = "") const;

@@ -53,14 +53,18 @@ Dataset names_dataset(std::vector<std::string> names) {
   return Dataset(std::move(node));
 }
 
+int reads_cap(std::string_view op, std::int64_t num_parallel_reads) {
+  return detail::value_or_throw(
+      ops::parallel_cap(op, num_parallel_reads, "num_parallel_reads"));
+}
+
 ops::TFRecordOptions lower_options(const TFRecordOptions& options) {
   ops::TFRecordOptions own;
   own.compression = compression_of("tfrecord", options.compression);
   own.verify = options.verify;
   own.index = options.index;
   own.max_record_bytes = options.max_record_bytes;
-  own.max_parallel = detail::value_or_throw(
-      ops::parallel_cap("tfrecord", options.num_parallel_reads));
+  own.max_parallel = reads_cap("tfrecord", options.num_parallel_reads);
   return own;
 }
 
@@ -91,10 +95,6 @@ Dataset Dataset::tfrecord(const Dataset& files, TFRecordOptions options) {
 }
 
 namespace {
-
-int reads_cap(std::string_view op, std::int64_t num_parallel_reads) {
-  return detail::value_or_throw(ops::parallel_cap(op, num_parallel_reads));
-}
 
 OpOr lower_text_lines(const TextLinesOptions& options) {
   ops::TextLinesOptions own;

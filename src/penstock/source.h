@@ -92,10 +92,11 @@ using GeneratorOf = typename StripStatusOr<
 /// may call it at once, so only const call operators are taken.
 template <class F>
 SequentialFactory generator_factory(F make) {
-  return [make = std::move(
-              make)]() -> StatusOr<std::unique_ptr<SequentialSource>> {
+  // Shared: a std::function is copied, what a lambda holds need not be.
+  return [make = std::make_shared<const F>(std::move(
+              make))]() -> StatusOr<std::unique_ptr<SequentialSource>> {
     using Source = GeneratorSource<GeneratorOf<F>>;
-    auto made = make();
+    auto made = (*make)();
     if constexpr (IsStatusOr<decltype(made)>::value) {
       if (!made.ok()) return made.status();
       return std::make_unique<Source>(*std::move(made));

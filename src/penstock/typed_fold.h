@@ -1,11 +1,12 @@
 // Typed lambdas of a state and an element, for scan and reduce.
 //
 // The first argument is the state, the others are the element's leaves in
-// order, each a number, std::span of numbers, std::string_view or Tensor; or
-// either of them whole, as an Element. A number as initial state takes on the
-// type of the first argument.
+// order, each a number, std::span of numbers, std::string_view or Tensor, or a
+// tuple of them; or either of them whole, as an Element. Numbers as initial
+// state take on the type of the first argument.
 #pragma once
 
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>
@@ -24,12 +25,14 @@ struct FoldImpl<F, R (C::*)(S, X...) const noexcept>
 template <class F, class C, class R, class S, class... X>
 struct FoldImpl<F, R (C::*)(S, X...) const> {
   using State = std::remove_cvref_t<S>;
-  using Args = std::tuple<std::remove_cvref_t<X>...>;
-  static constexpr std::size_t kArgs = sizeof...(X);
-  static_assert(kArgs > 0, "the function must take a state and an element");
+  using StateLeaves = Spread<State>;
+  using Leaves = Spread<std::remove_cvref_t<X>...>;
+  static_assert(sizeof...(X) > 0,
+                "the function must take a state and an element");
   static constexpr bool kWholeState = std::is_same_v<State, Element>;
   static constexpr bool kWhole =
-      kArgs == 1 && std::is_same_v<std::tuple_element_t<0, Args>, Element>;
+      sizeof...(X) == 1 &&
+      std::is_same_v<typename Leaves::All, std::tuple<Element>>;
 
   /// What the function returns, without StatusOr.
   template <class T>
@@ -47,6 +50,8 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
     using T = std::remove_cvref_t<Init>;
     if constexpr (Number<State> && std::is_arithmetic_v<T>) {
       return to_element(static_cast<State>(init));
+    } else if constexpr (IsTuple<State>::value && IsTuple<T>::value) {
+      return converted_tuple(init);
     } else {
       return to_element(std::forward<Init>(init));
     }
@@ -57,80 +62,85 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
       return absl::OkStatus();
     } else {
       if (!state.known()) return absl::OkStatus();
-      if (!state.structure()->is_leaf()) {
+      if (state.leaves().size() != StateLeaves::kLeaves ||
+          state.structure()->is_leaf() == IsTuple<State>::value) {
         return invalid_argument(
-            "the function takes one tensor as its state, "
-            "the state is ",
-            state.to_string());
+            "the function takes ",
+            IsTuple<State>::value
+                ? absl::StrCat("a tuple of ", StateLeaves::kLeaves)
+                : std::string("one tensor"),
+            " as its state, the state is ", state.to_string());
       }
-      return check_argument(argument_spec<State>(), state.leaves()[0], 0);
+      return StateLeaves::check(state);
     }
   }
   static Status check_input(const Spec& input) {
-    if (kWhole || !input.known()) return absl::OkStatus();
-    if (input.leaves().size() != kArgs) {
-      return invalid_argument("the function takes ", kArgs,
-                              " arguments besides the state, the element is ",
-                              input.to_string());
+    if constexpr (kWhole) {
+      return absl::OkStatus();
+    } else {
+      return Leaves::check(input, " besides the state", 1);
     }
-    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
-      Status status;
-      (..., (status = status.ok() ? check_leaf<kI>(input) : status));
-      return status;
-    }(std::make_index_sequence<kArgs>());
   }
 
   static StatusOr<Result> call(const F& fn, const Element& state,
                                const Element& element) {
-    PS_RETURN_IF_ERROR(check_state(Spec::of(state)));
-    PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
-    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
-      return StatusOr<Result>(
-          fn(state_argument(state), element_argument<kI>(element)...));
-    }(std::make_index_sequence<kArgs>());
+    if constexpr (!kWholeState) {
+      if (!StateLeaves::fits(state)) {
+        PS_RETURN_IF_ERROR(check_state(Spec::of(state)));
+      }
+    }
+    if constexpr (!kWhole) {
+      if (!Leaves::fits(element)) {
+        PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
+      }
+    }
+    return StatusOr<Result>(std::apply(
+        fn, std::tuple_cat(arguments<kWholeState, StateLeaves>(state),
+                           arguments<kWhole, Leaves>(element))));
   }
 
  private:
-  template <std::size_t kI>
-  using Arg = std::tuple_element_t<kI, Args>;
-
-  template <std::size_t kI>
-  static Status check_leaf(const Spec& input) {
-    if constexpr (kWhole) {
-      return absl::OkStatus();
+  template <bool kAsItIs, class Parts>
+  static auto arguments(const Element& element) {
+    if constexpr (kAsItIs) {
+      return std::tuple<const Element&>(element);
     } else {
-      return check_argument(argument_spec<Arg<kI>>(), input.leaves()[kI],
-                            kI + 1);
+      return Parts::arguments(element);
     }
   }
-  static decltype(auto) state_argument(const Element& state) {
-    if constexpr (kWholeState) {
-      return (state);
-    } else {
-      return get_argument<State>(state[0]);
-    }
+  /// Each part of `init` as the state has it.
+  template <class T>
+  static Element converted_tuple(const T& init) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
+      return Element::tuple({part_of<kI>(std::get<kI>(init))...});
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
   }
-  template <std::size_t kI>
-  static decltype(auto) element_argument(const Element& element) {
-    if constexpr (kWhole) {
-      return (element);
-    } else {
-      return get_argument<Arg<kI>>(element[kI]);
+  template <std::size_t kI, class T>
+  static Element part_of(const T& value) {
+    if constexpr (kI < std::tuple_size_v<State>) {
+      using Part = std::tuple_element_t<kI, State>;
+      if constexpr (Number<Part> && std::is_arithmetic_v<T>) {
+        return to_element(static_cast<Part>(value));
+      }
     }
+    return to_element(value);
   }
 };
 
 template <class F>
+  requires(check_callable<F>())
 using Fold = FoldImpl<F, decltype(&F::operator())>;
 
 template <class F>
 ReduceFunction make_reduce_function(F fn) {
-  return [fn = std::move(fn)](const Element& state,
-                              const Element& element) -> StatusOr<Element> {
-    auto result = Fold<F>::call(fn, state, element);
-    if (!result.ok()) return result.status();
-    return to_element(*std::move(result));
-  };
+  // Shared: a std::function is copied, what a lambda holds need not be.
+  return
+      [fn = std::make_shared<const F>(std::move(fn))](
+          const Element& state, const Element& element) -> StatusOr<Element> {
+        auto result = Fold<F>::call(*fn, state, element);
+        if (!result.ok()) return result.status();
+        return to_element(*std::move(result));
+      };
 }
 
 template <class F>
@@ -138,10 +148,10 @@ ScanFunction make_scan_function(F fn) {
   using Result = typename Fold<F>::Result;
   static_assert(IsTuple<Result>::value && std::tuple_size_v<Result> == 2,
                 "the function must return a pair: the next state, the output");
-  return [fn = std::move(fn)](
+  return [fn = std::make_shared<const F>(std::move(fn))](
              const Element& state,
              const Element& element) -> StatusOr<std::pair<Element, Element>> {
-    auto result = Fold<F>::call(fn, state, element);
+    auto result = Fold<F>::call(*fn, state, element);
     if (!result.ok()) return result.status();
     return std::pair<Element, Element>(
         to_element(std::get<0>(*std::move(result))),

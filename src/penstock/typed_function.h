@@ -1,9 +1,11 @@
 // Typed lambdas as element functions.
 //
 // The argument and result types of a lambda give the spec: numbers, std::span
-// of numbers, std::string_view and Tensor for an element's leaves in order, or
-// one Element; the result may be a number, a string, a std::vector of numbers,
-// a Tensor, an Element, a tuple of them, or StatusOr of any. A last argument
+// of numbers, std::string_view and Tensor for an element's leaves in order,
+// tuples of them for as many leaves, or one Element; the result may be a
+// number, a string, a std::vector or std::array of numbers, a std::vector of
+// strings, a Tensor, an Element, a tuple of them, or StatusOr of any. A last
+// argument
 // of type RandomStream& gives random numbers keyed to the element. A lambda
 // from numbers to numbers becomes one loop over columns. A lambda that returns
 // a Dataset (or StatusOr of one) is a DatasetFunction; a Dataset as argument
@@ -11,7 +13,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,12 +50,23 @@ struct IsNumberSpan<std::span<const T>> : std::bool_constant<Number<T>> {};
 template <class T>
 struct IsNumberVector : std::false_type {};
 template <class T>
-struct IsNumberVector<std::vector<T>>
-    : std::bool_constant<Number<T> && !std::is_same_v<T, bool>> {};
+struct IsNumberVector<std::vector<T>> : std::bool_constant<Number<T>> {};
+
+template <class T>
+struct IsNumberArray : std::false_type {};
+template <class T, std::size_t kN>
+struct IsNumberArray<std::array<T, kN>> : std::bool_constant<Number<T>> {};
 
 template <class T>
 constexpr bool kIsString =
     std::is_same_v<T, std::string_view> || std::is_same_v<T, std::string>;
+template <class T>
+constexpr bool kIsCString =
+    std::is_same_v<T, const char*> || std::is_same_v<T, char*>;
+template <class T>
+constexpr bool kIsStringVector =
+    std::is_same_v<T, std::vector<std::string>> ||
+    std::is_same_v<T, std::vector<std::string_view>>;
 
 /// A Dataset: made from a node, and gives it back.
 template <class T>
@@ -61,6 +76,18 @@ concept DatasetLike =
     };
 
 // --- arguments ----------------------------------------------------------
+
+/// Leaves that an argument of type T takes.
+template <class T>
+constexpr std::size_t leaf_count() {
+  if constexpr (IsTuple<T>::value) {
+    return []<std::size_t... kI>(std::index_sequence<kI...>) {
+      return (std::size_t{0} + ... + leaf_count<std::tuple_element_t<kI, T>>());
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    return 1;
+  }
+}
 
 template <class T>
 LeafSpec argument_spec() {
@@ -89,23 +116,115 @@ inline Status check_argument(const LeafSpec& wanted, const LeafSpec& given,
                           given.to_string());
 }
 
+/// The leaves from `first` on against an argument of type T, which is counted
+/// from `index`.
 template <class T>
-T get_argument(const Tensor& t) {
-  if constexpr (Number<T>)
-    return t.value<T>();
-  else if constexpr (kIsString<T>)
-    return T(t.str());
-  else if constexpr (IsNumberSpan<T>::value)
-    return t.as<typename T::value_type>();
-  else if constexpr (DatasetLike<T>)
-    return T(static_cast<const DatasetObject*>(t.object())->node);
-  else {
-    static_assert(std::is_same_v<T, Tensor>,
-                  "an argument must be a number, std::span<const number>, "
-                  "std::string_view, Tensor, Dataset or Element");
-    return t;
+Status check_leaves(const std::vector<LeafSpec>& leaves, std::size_t first,
+                    std::size_t index) {
+  if constexpr (IsTuple<T>::value) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
+      Status status;
+      std::size_t at = 0;
+      const auto check = [&]<class Part>(std::type_identity<Part>) {
+        if (status.ok())
+          status = check_leaves<Part>(leaves, first + at, index + at);
+        at += leaf_count<Part>();
+      };
+      (..., check(std::type_identity<std::tuple_element_t<kI, T>>()));
+      return status;
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    return check_argument(argument_spec<T>(), leaves[first], index);
   }
 }
+
+/// Whether get_argument<T>() may be asked for the leaves from `first` on.
+template <class T>
+bool argument_fits(const Element& element, std::size_t first) {
+  if constexpr (IsTuple<T>::value) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
+      std::size_t at = first;
+      const auto fits = [&]<class Part>(std::type_identity<Part>) {
+        const bool ok = argument_fits<Part>(element, at);
+        at += leaf_count<Part>();
+        return ok;
+      };
+      return (fits(std::type_identity<std::tuple_element_t<kI, T>>()) && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    const Tensor& t = element[first];
+    if constexpr (Number<T>)
+      return t.dtype() == dtype_of<T>() && t.rank() == 0;
+    else if constexpr (kIsString<T>)
+      return t.dtype() == DType::kString && t.rank() == 0;
+    else if constexpr (IsNumberSpan<T>::value)
+      return t.dtype() == dtype_of<typename T::value_type>();
+    else if constexpr (DatasetLike<T>)
+      return dynamic_cast<const DatasetObject*>(t.object()) != nullptr;
+    else
+      return true;
+  }
+}
+
+template <class T>
+T get_argument(const Element& element, std::size_t first) {
+  if constexpr (IsTuple<T>::value) {
+    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
+      std::size_t at = first;
+      const auto get = [&]<class Part>(std::type_identity<Part>) {
+        const std::size_t here = at;
+        at += leaf_count<Part>();
+        return get_argument<Part>(element, here);
+      };
+      // Braces: evaluated from left to right.
+      return T{get(std::type_identity<std::tuple_element_t<kI, T>>())...};
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    const Tensor& t = element[first];
+    if constexpr (Number<T>)
+      return t.value<T>();
+    else if constexpr (kIsString<T>)
+      return T(t.str());
+    else if constexpr (IsNumberSpan<T>::value)
+      return t.as<typename T::value_type>();
+    else if constexpr (DatasetLike<T>)
+      return T(static_cast<const DatasetObject*>(t.object())->node);
+    else {
+      static_assert(std::is_same_v<T, Tensor>,
+                    "an argument must be a number, std::span<const number>, "
+                    "std::string_view, Tensor, Dataset, a tuple of them, or "
+                    "an Element");
+      return t;
+    }
+  }
+}
+
+/// The arguments `Args`, without references, of a function that an element is
+/// spread over.
+template <class... Args>
+struct Spread {
+  static constexpr std::size_t kLeaves =
+      (std::size_t{0} + ... + leaf_count<Args>());
+  using All = std::tuple<Args...>;
+
+  /// `besides` names what the function takes in front of them.
+  static Status check(const Spec& input, const char* besides = "",
+                      std::size_t index = 0) {
+    if (!input.known()) return absl::OkStatus();
+    if (input.leaves().size() != kLeaves) {
+      return invalid_argument("the function takes ", kLeaves, " arguments",
+                              besides, ", the element is ", input.to_string());
+    }
+    return check_leaves<All>(input.leaves(), 0, index);
+  }
+  /// Whether arguments() may be called.
+  static bool fits(const Element& element) {
+    return element.size() == kLeaves && argument_fits<All>(element, 0);
+  }
+  static All arguments(const Element& element) {
+    return get_argument<All>(element, 0);
+  }
+};
 
 // --- results ------------------------------------------------------------
 
@@ -115,11 +234,17 @@ Spec result_spec() {
     return result_spec<typename T::value_type>();
   } else if constexpr (Number<T>) {
     return Spec::scalar<T>();
-  } else if constexpr (kIsString<T>) {
+  } else if constexpr (kIsString<T> || kIsCString<T>) {
     return Spec::tensor(DType::kString, PartialShape(Shape{}));
   } else if constexpr (IsNumberVector<T>::value) {
     return Spec::tensor(dtype_of<typename T::value_type>(),
                         PartialShape{kUnknownDim});
+  } else if constexpr (IsNumberArray<T>::value) {
+    return Spec::tensor(
+        dtype_of<typename T::value_type>(),
+        PartialShape{static_cast<std::int64_t>(std::tuple_size_v<T>)});
+  } else if constexpr (kIsStringVector<T>) {
+    return Spec::tensor(DType::kString, PartialShape{kUnknownDim});
   } else if constexpr (std::is_same_v<T, Tensor>) {
     return Spec(LeafSpec{});
   } else if constexpr (IsTuple<T>::value) {
@@ -128,10 +253,30 @@ Spec result_spec() {
     }(std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     static_assert(std::is_same_v<T, Element>,
-                  "a result must be a number, string, std::vector, Tensor, "
-                  "Element, a tuple of them, or StatusOr of one");
+                  "a result must be a number, string, std::vector, std::array, "
+                  "Tensor, Element, a tuple of them, or StatusOr of one");
     return Spec();
   }
+}
+
+template <class List>
+Tensor tensor_of(const List& values) {
+  using T = typename List::value_type;
+  if constexpr (std::is_same_v<List, std::vector<bool>>) {
+    // Its bits are no bools.
+    const std::unique_ptr<bool[]> copy(new bool[values.size()]);
+    std::copy(values.begin(), values.end(), copy.get());
+    return Tensor::from(std::span<const bool>(copy.get(), values.size()),
+                        Shape{static_cast<std::int64_t>(values.size())});
+  } else {
+    return Tensor::from(std::span<const T>(values),
+                        Shape{static_cast<std::int64_t>(values.size())});
+  }
+}
+
+inline Tensor tensor_of_strings(const std::vector<std::string_view>& values) {
+  return value_or_throw(
+      Tensor::strings(values, Shape{static_cast<std::int64_t>(values.size())}));
 }
 
 template <class T>
@@ -139,10 +284,12 @@ Element to_element(T&& value) {
   using U = std::remove_cvref_t<T>;
   if constexpr (Number<U>)
     return Element(Tensor::scalar(value));
-  else if constexpr (kIsString<U>)
+  else if constexpr (kIsString<U> || kIsCString<U>)
     return Element(Tensor::string(value));
-  else if constexpr (IsNumberVector<U>::value)
-    return Element(Tensor::from(value));
+  else if constexpr (IsNumberVector<U>::value || IsNumberArray<U>::value)
+    return Element(tensor_of(value));
+  else if constexpr (kIsStringVector<U>)
+    return Element(tensor_of_strings({value.begin(), value.end()}));
   else if constexpr (std::is_same_v<U, Tensor>)
     return Element(std::forward<T>(value));
   else if constexpr (IsTuple<U>::value)
@@ -177,7 +324,7 @@ class TypedFunction final : public Function {
         name_(std::move(name)) {}
 
   StatusOr<Spec> output_spec(const Spec& input) const override {
-    PS_RETURN_IF_ERROR(check_input(input));
+    if constexpr (!kWhole) PS_RETURN_IF_ERROR(Leaves::check(input));
     return declared_.known() ? declared_ : result_spec<R>();
   }
 
@@ -207,9 +354,10 @@ class TypedFunction final : public Function {
       std::is_same_v<std::tuple_element_t<kArgs == 0 ? 0 : kArgs - 1,
                                           std::tuple<Args..., void*>>,
                      RandomStream&>;
-  static constexpr std::size_t kLeaves = kArgs - (kWantsRandom ? 1 : 0);
+  /// The arguments but the random numbers.
+  static constexpr std::size_t kGiven = kArgs - (kWantsRandom ? 1 : 0);
   static constexpr bool kWhole =
-      kLeaves == 1 &&
+      kGiven == 1 &&
       std::is_same_v<std::remove_cvref_t<
                          std::tuple_element_t<0, std::tuple<Args..., void*>>>,
                      Element>;
@@ -219,37 +367,26 @@ class TypedFunction final : public Function {
   template <std::size_t kI>
   using Arg =
       std::remove_cvref_t<std::tuple_element_t<kI, std::tuple<Args...>>>;
-
-  Status check_input(const Spec& input) const {
-    if (kWhole || !input.known()) return absl::OkStatus();
-    if (input.leaves().size() != kLeaves) {
-      return invalid_argument("the function takes ", kLeaves,
-                              " arguments, the element is ", input.to_string());
-    }
-    return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
-      Status status;
-      (..., (status = status.ok() ? check_argument(argument_spec<Arg<kI>>(),
-                                                   input.leaves()[kI], kI)
-                                  : status));
-      return status;
-    }(std::make_index_sequence < kWhole ? 0 : kLeaves > ());
-  }
+  template <std::size_t... kI>
+  static Spread<Arg<kI>...> spread_of(std::index_sequence<kI...>);
+  using Leaves = decltype(spread_of(std::make_index_sequence<kGiven>()));
 
   StatusOr<Element> call(const Element& element, RandomStream& random) const {
-    if constexpr (kWhole) {
+    const auto called = [&]<class... A>(A&&... args) {
       if constexpr (kWantsRandom)
-        return to_result(fn_(element, random));
+        return to_result(fn_(std::forward<A>(args)..., random));
       else
-        return to_result(fn_(element));
+        return to_result(fn_(std::forward<A>(args)...));
+    };
+    if constexpr (kWhole) {
+      return called(element);
     } else {
-      PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
-      return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
-        if constexpr (kWantsRandom) {
-          return to_result(fn_(get_argument<Arg<kI>>(element[kI])..., random));
-        } else {
-          return to_result(fn_(get_argument<Arg<kI>>(element[kI])...));
-        }
-      }(std::make_index_sequence<kLeaves>());
+      if (!Leaves::fits(element)) [[unlikely]] {
+        PS_RETURN_IF_ERROR(Leaves::check(Spec::of(element)));
+        return invalid_argument("the function cannot take the element ",
+                                Spec::of(element).to_string());
+      }
+      return std::apply(called, Leaves::arguments(element));
     }
   }
 
@@ -319,21 +456,6 @@ struct MakeTyped<F, R (C::*)(Args...) const noexcept> {
 
 // --- functions that give datasets ---------------------------------------
 
-/// Whether get_argument<T>() may be asked for `t`.
-template <class T>
-bool argument_fits(const Tensor& t) {
-  if constexpr (Number<T>)
-    return t.dtype() == dtype_of<T>() && t.rank() == 0;
-  else if constexpr (kIsString<T>)
-    return t.dtype() == DType::kString && t.rank() == 0;
-  else if constexpr (IsNumberSpan<T>::value)
-    return t.dtype() == dtype_of<typename T::value_type>();
-  else if constexpr (DatasetLike<T>)
-    return dynamic_cast<const DatasetObject*>(t.object()) != nullptr;
-  else
-    return true;
-}
-
 template <class F, class R, class... Args>
 class TypedDatasetFunction final : public DatasetFunction {
  public:
@@ -343,7 +465,7 @@ class TypedDatasetFunction final : public DatasetFunction {
         name_(std::move(name)) {}
 
   StatusOr<Spec> output_spec(const Spec& input) const override {
-    PS_RETURN_IF_ERROR(check_input(input));
+    if constexpr (!kWhole) PS_RETURN_IF_ERROR(Leaves::check(input));
     return declared_;
   }
   StatusOr<NodeRef> call(const Element& element) const override {
@@ -351,7 +473,12 @@ class TypedDatasetFunction final : public DatasetFunction {
       if constexpr (kWhole) {
         return node_of(fn_(element));
       } else {
-        return call_spread(element, std::index_sequence_for<Args...>());
+        if (!Leaves::fits(element)) {
+          PS_RETURN_IF_ERROR(Leaves::check(Spec::of(element)));
+          return invalid_argument("the function cannot take the element ",
+                                  Spec::of(element).to_string());
+        }
+        return node_of(std::apply(fn_, Leaves::arguments(element)));
       }
     } catch (const Error& error) {
       // Building the dataset failed: the message says it all.
@@ -368,9 +495,7 @@ class TypedDatasetFunction final : public DatasetFunction {
       std::is_same_v<std::remove_cvref_t<
                          std::tuple_element_t<0, std::tuple<Args..., void*>>>,
                      Element>;
-  template <std::size_t kI>
-  using Arg =
-      std::remove_cvref_t<std::tuple_element_t<kI, std::tuple<Args...>>>;
+  using Leaves = Spread<std::remove_cvref_t<Args>...>;
 
   static StatusOr<NodeRef> node_of(R result) {
     if constexpr (IsStatusOr<R>::value) {
@@ -378,38 +503,6 @@ class TypedDatasetFunction final : public DatasetFunction {
       return result->node();
     } else {
       return result.node();
-    }
-  }
-
-  template <std::size_t... kI>
-  StatusOr<NodeRef> call_spread(const Element& element,
-                                std::index_sequence<kI...>) const {
-    if (element.size() != sizeof...(Args) ||
-        !(argument_fits<Arg<kI>>(element[kI]) && ...)) {
-      PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
-      return invalid_argument("the function cannot take the element ",
-                              Spec::of(element).to_string());
-    }
-    return node_of(fn_(get_argument<Arg<kI>>(element[kI])...));
-  }
-
-  static Status check_input(const Spec& input) {
-    if constexpr (kWhole) {
-      return absl::OkStatus();
-    } else {
-      if (!input.known()) return absl::OkStatus();
-      if (input.leaves().size() != sizeof...(Args)) {
-        return invalid_argument("the function takes ", sizeof...(Args),
-                                " arguments, the element is ",
-                                input.to_string());
-      }
-      return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
-        Status status;
-        (..., (status = status.ok() ? check_argument(argument_spec<Arg<kI>>(),
-                                                     input.leaves()[kI], kI)
-                                    : status));
-        return status;
-      }(std::index_sequence_for<Args...>());
     }
   }
 
@@ -429,6 +522,47 @@ struct MakeTypedDataset<F, R (C::*)(Args...) const noexcept> {
   using Type = TypedDatasetFunction<F, R, Args...>;
 };
 
+// --- what is taken as a function ----------------------------------------
+
+/// One call operator, whose types tell what the function takes and gives.
+template <class F>
+concept OneCallOperator = requires { &F::operator(); };
+
+template <class Signature>
+struct IsConstCall : std::false_type {};
+template <class C, class R, class... Args>
+struct IsConstCall<R (C::*)(Args...) const> : std::true_type {};
+template <class C, class R, class... Args>
+struct IsConstCall<R (C::*)(Args...) const noexcept> : std::true_type {};
+
+/// Whether `F` can be a function of a dataset; if not, says why.
+template <class F>
+constexpr bool check_callable() {
+  if constexpr (!OneCallOperator<F>) {
+    static_assert(OneCallOperator<F>,
+                  "a function must name the types of its arguments: not "
+                  "[](auto x), std::bind or an overloaded operator()");
+    return false;
+  } else {
+    static_assert(IsConstCall<decltype(&F::operator())>::value,
+                  "a function is called from many threads at once: a mutable "
+                  "lambda cannot be taken");
+    return IsConstCall<decltype(&F::operator())>::value;
+  }
+}
+
+/// A pointer to a function as a lambda; anything else as it is.
+template <class F>
+auto as_callable(F fn) {
+  if constexpr (std::is_pointer_v<F>) {
+    return [fn]<class R, class... A>(R (*)(A...)) {
+      return [fn](A... args) -> R { return fn(std::forward<A>(args)...); };
+    }(fn);
+  } else {
+    return fn;
+  }
+}
+
 /// `fn`, which returns a Dataset, as a DatasetFunction.
 template <class F>
 DatasetFunctionRef make_dataset_function(F fn, Spec declared = {},
@@ -436,12 +570,9 @@ DatasetFunctionRef make_dataset_function(F fn, Spec declared = {},
   if constexpr (std::is_convertible_v<F, DatasetFunctionRef>) {
     return fn;
   } else if constexpr (std::is_pointer_v<F>) {
-    return make_dataset_function(
-        [fn]<class R, class... A>(R (*)(A...)) {
-          return [fn](A... args) -> R { return fn(args...); };
-        }(fn),
-        std::move(declared), std::move(name));
-  } else {
+    return make_dataset_function(as_callable(fn), std::move(declared),
+                                 std::move(name));
+  } else if constexpr (check_callable<F>()) {
     using Typed = typename MakeTypedDataset<F, decltype(&F::operator())>::Type;
     return std::make_shared<Typed>(std::move(fn), std::move(declared),
                                    std::move(name));
@@ -455,12 +586,8 @@ FunctionRef make_function(F fn, Spec declared = {}, std::string name = "") {
   if constexpr (std::is_convertible_v<F, FunctionRef>) {
     return fn;
   } else if constexpr (std::is_pointer_v<F>) {
-    return make_function(
-        [fn]<class R, class... A>(R (*)(A...)) {
-          return [fn](A... args) -> R { return fn(args...); };
-        }(fn),
-        std::move(declared), std::move(name));
-  } else {
+    return make_function(as_callable(fn), std::move(declared), std::move(name));
+  } else if constexpr (check_callable<F>()) {
     using Typed = typename MakeTyped<F, decltype(&F::operator())>::Type;
     return std::make_shared<Typed>(std::move(fn), std::move(declared),
                                    std::move(name));

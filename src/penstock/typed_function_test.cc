@@ -1,0 +1,161 @@
+// Typed lambdas: what they may take and give.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "penstock/penstock.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::string> shown(const Dataset& ds) {
+  std::vector<std::string> out;
+  for (const Element& element : ds.to_list())
+    out.push_back(element.to_string());
+  return out;
+}
+
+template <class F>
+std::string build_error(F build) {
+  try {
+    build();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// (x, x / 2) for x in 0, 1, 2.
+Dataset pairs() {
+  return Dataset::range(3).map(
+      [](std::int64_t x) { return std::pair(x, static_cast<float>(x) / 2); });
+}
+
+std::int64_t add(std::int64_t sum, std::int64_t x) { return sum + x; }
+std::pair<std::int64_t, std::int64_t> running(std::int64_t sum,
+                                              std::int64_t x) {
+  return {sum + x, sum};
+}
+
+TEST(TypedFunction, TakesATupleAsOneArgument) {
+  EXPECT_THAT(shown(pairs().map([](std::tuple<std::int64_t, float> t) {
+                return static_cast<float>(std::get<0>(t)) + std::get<1>(t);
+              })),
+              ElementsAre("0", "1.5", "3"));
+  EXPECT_THAT(shown(pairs().filter([](const std::pair<std::int64_t, float>& p) {
+                return p.second > 0.75F;
+              })),
+              ElementsAre("(2, 1)"));
+  EXPECT_THAT(shown(pairs().flat_map([](std::tuple<std::int64_t, float> t) {
+                return Dataset::range(std::get<0>(t));
+              })),
+              ElementsAre("0", "0", "1"));
+}
+
+TEST(TypedFunction, TakesTuplesAmongOtherArguments) {
+  EXPECT_THAT(shown(pairs().enumerate(5).map(
+                  [](std::int64_t i, std::tuple<std::int64_t, float> t) {
+                    return std::tuple(t, i);
+                  })),
+              ElementsAre("((0, 0), 5)", "((1, 0.5), 6)", "((2, 1), 7)"));
+}
+
+TEST(TypedFunction, NamesTheLeafOfATupleThatDoesNotFit) {
+  EXPECT_EQ(
+      build_error([] {
+        pairs().map([](std::tuple<std::int64_t, std::int64_t> t) { return t; });
+      }),
+      "map: argument 1 of the function takes int64, the element has "
+      "float32");
+  EXPECT_EQ(build_error([] {
+              Dataset::range(3).map(
+                  [](std::tuple<std::int64_t, std::int64_t> t) { return t; });
+            }),
+            "map: the function takes 2 arguments, the element is int64");
+}
+
+TEST(TypedFunction, FoldsOverTuples) {
+  EXPECT_THAT(shown(pairs().scan(
+                  0,
+                  [](std::int64_t sum, std::tuple<std::int64_t, float> t) {
+                    return std::pair(sum + std::get<0>(t), sum);
+                  })),
+              ElementsAre("0", "0", "1"));
+  // The numbers of the initial state take on the types of the argument.
+  const Element fibonacci = Dataset::range(10).reduce(
+      std::tuple(0, 1),
+      [](std::tuple<std::int64_t, std::int64_t> s, std::int64_t) {
+        return std::tuple(std::get<1>(s), std::get<0>(s) + std::get<1>(s));
+      });
+  EXPECT_EQ(fibonacci.to_string(), "(55, 89)");
+  EXPECT_EQ(build_error([] {
+              Dataset::range(3).reduce(
+                  0, [](std::tuple<std::int64_t, std::int64_t> s,
+                        std::int64_t) { return s; });
+            }),
+            "reduce: the function takes a tuple of 2 as its state, the state "
+            "is int32");
+}
+
+TEST(TypedFunction, MayBeAPointer) {
+  EXPECT_THAT(shown(Dataset::range(3).scan(0, running)),
+              ElementsAre("0", "0", "1"));
+  EXPECT_EQ(Dataset::range(5).reduce(0, &add).to_string(), "10");
+}
+
+TEST(TypedFunction, MayHoldWhatCannotBeCopied) {
+  const auto five = [] { return std::make_unique<std::int64_t>(5); };
+  EXPECT_THAT(shown(Dataset::from_indexable(
+                  2, [p = five()](std::int64_t i) { return i + *p; })),
+              ElementsAre("5", "6"));
+  EXPECT_THAT(shown(Dataset::from_generator([p = five()] {
+                return [q = std::make_unique<std::int64_t>(
+                            *p)]() mutable -> std::optional<std::int64_t> {
+                  if (*q == 7) return std::nullopt;
+                  return (*q)++;
+                };
+              })),
+              ElementsAre("5", "6"));
+  EXPECT_THAT(shown(Dataset::range(2).scan(
+                  0,
+                  [p = five()](std::int64_t s, std::int64_t x) {
+                    return std::pair(s + x + *p, s);
+                  })),
+              ElementsAre("0", "5"));
+  EXPECT_EQ(Dataset::range(2)
+                .reduce(0, [p = five()](std::int64_t s,
+                                        std::int64_t) { return s + *p; })
+                .to_string(),
+            "10");
+}
+
+TEST(TypedFunction, GivesListsOfFlagsStringsAndFixedLength) {
+  const Dataset one = Dataset::range(1);
+  EXPECT_THAT(shown(one.map([](std::int64_t x) {
+                return std::vector<bool>{x == 0, x == 1};
+              })),
+              ElementsAre("[true, false]"));
+  EXPECT_THAT(shown(one.map([](std::int64_t) {
+                return std::vector<std::string>{"a", "bc"};
+              })),
+              ElementsAre("['a', 'bc']"));
+  EXPECT_THAT(shown(one.map([](std::int64_t) { return "text"; })),
+              ElementsAre("'text'"));
+  const Dataset array = one.map([](std::int64_t x) {
+    return std::array<std::int64_t, 2>{x, 4};
+  });
+  EXPECT_EQ(array.element_spec().to_string(), "int64(2,)");
+  EXPECT_THAT(shown(array), ElementsAre("[0, 4]"));
+}
+
+}  // namespace
+}  // namespace penstock
