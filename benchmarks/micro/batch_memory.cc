@@ -15,8 +15,8 @@ namespace {
 
 const Shape kImage{224, 224, 3};
 constexpr std::size_t kImageBytes = 224 * 224 * 3 * sizeof(float);
-constexpr std::int64_t kBatch = 256;
-constexpr std::size_t kBatchBytes = kBatch * kImageBytes;
+constexpr std::int64_t kImages = 256;
+constexpr std::size_t kBatchBytes = kImages * kImageBytes;
 
 const std::byte* image() {
   static const auto* const bytes = [] {
@@ -30,7 +30,7 @@ const std::byte* image() {
 }
 
 Dataset images(std::int64_t batches) {
-  return Dataset::range(batches * kBatch)
+  return Dataset::range(batches * kImages)
       .map(
           [](std::int64_t) {
             Tensor t = Tensor::allocate<float>(kImage).value();
@@ -38,7 +38,7 @@ Dataset images(std::int64_t batches) {
             return t;
           },
           {.output_signature = Spec::tensor(DType::kFloat32, kImage)})
-      .batch(kBatch, {.drop_remainder = true});
+      .batch(kImages, {.drop_remainder = true});
 }
 
 std::byte* huge(std::size_t bytes) {
@@ -51,17 +51,17 @@ std::byte* huge(std::size_t bytes) {
   return data;
 }
 
-// Writes `batches` times kBatch images, image by image, by `threads` threads.
+// Writes `batches` times kImages images, image by image, by `threads` threads.
 void copy_images(const std::vector<std::byte*>& batches, std::int64_t rounds,
                  int threads) {
   std::atomic<std::int64_t> next{0};
   const auto work = [&] {
     for (;;) {
       const std::int64_t i = next.fetch_add(1);
-      if (i >= rounds * kBatch) return;
+      if (i >= rounds * kImages) return;
       std::byte* batch =
-          batches[static_cast<std::size_t>(i / kBatch) % batches.size()];
-      std::memcpy(batch + static_cast<std::size_t>(i % kBatch) * kImageBytes,
+          batches[static_cast<std::size_t>(i / kImages) % batches.size()];
+      std::memcpy(batch + static_cast<std::size_t>(i % kImages) * kImageBytes,
                   image(), kImageBytes);
     }
   };

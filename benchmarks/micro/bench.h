@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "penstock/penstock.h"
+
 namespace penstock::bench {
 
 struct Row {
@@ -90,6 +92,11 @@ double cpu_of(F&& work) {
 template <class T>
 void keep(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
+}
+/// Takes every element of `ds`.
+inline void drain(const Dataset& ds) {
+  Iterator it = ds.iterator();
+  while (auto element = it.next()) keep(*element);
 }
 /// About `ns` nanoseconds of arithmetic on an undisturbed core. The amount of
 /// work is fixed once, so a disturbed thread takes longer as real work would.

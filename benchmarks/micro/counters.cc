@@ -7,7 +7,7 @@
 
 #include "benchmarks/micro/bench.h"
 #include "penstock/penstock.h"
-#include "penstock/runtime/scheduler.h"
+#include "tests/support/forwarding_scheduler.h"
 
 namespace penstock::bench {
 namespace {
@@ -26,27 +26,11 @@ class CountingClock final : public Clock {
   mutable std::atomic<std::int64_t> cpu_reads{0};
 };
 
-class CountingScheduler final : public Scheduler {
+class CountingScheduler final : public ForwardingScheduler {
  public:
   const Clock& clock() const override { return counting; }
-  int cpu_budget() const override { return under().cpu_budget(); }
-  void add(std::shared_ptr<Run> run) override { under().add(std::move(run)); }
-  void remove(Run* run) override { under().remove(run); }
-  void notify(Run* run) override { under().notify(run); }
-  bool wait(Run* run, const std::function<bool()>& done,
-            std::int64_t timeout_ns) override {
-    return under().wait(run, done, timeout_ns);
-  }
-  void wake_waiters(Run* run) override { under().wake_waiters(run); }
-  void user_code_begin(Run* run, void* stage) override {
-    under().user_code_begin(run, stage);
-  }
-  void user_code_end() override { under().user_code_end(); }
 
   CountingClock counting;
-
- private:
-  static Scheduler& under() { return default_scheduler(); }
 };
 
 // Nanoseconds of one clock read.
@@ -68,7 +52,7 @@ double clock_share(const Dataset& ds) {
   const double cpu_price = price(&Clock::thread_cpu);
   Samples shares;
   for (int i = 0; i < 5; ++i) {
-    CountingScheduler scheduler;
+    auto& scheduler = ForwardingScheduler::lasting<CountingScheduler>();
     const double total = cpu_of([&] {
       Iterator it = ds.iterator_on(scheduler);
       while (auto element = it.next()) keep(*element);

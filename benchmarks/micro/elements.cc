@@ -7,7 +7,7 @@
 namespace penstock::bench {
 namespace {
 
-constexpr std::int64_t kBatch = 1024;
+constexpr std::int64_t kRows = 1024;
 
 Dataset plus_one(std::int64_t n, int maps = 1) {
   Dataset ds = Dataset::range(n);
@@ -17,7 +17,7 @@ Dataset plus_one(std::int64_t n, int maps = 1) {
   return ds;
 }
 
-void drain(const Dataset& ds) {
+void add_up(const Dataset& ds) {
   Iterator it = ds.iterator();
   std::int64_t sum = 0;
   while (auto element = it.next()) {
@@ -27,9 +27,9 @@ void drain(const Dataset& ds) {
 }
 
 void bare_loop(std::int64_t n) {
-  alignas(64) static std::int64_t batch[kBatch];
-  for (std::int64_t begin = 0; begin < n; begin += kBatch) {
-    for (std::int64_t i = 0; i < kBatch; ++i) batch[i] = begin + i + 1;
+  alignas(64) static std::int64_t batch[kRows];
+  for (std::int64_t begin = 0; begin < n; begin += kRows) {
+    for (std::int64_t i = 0; i < kRows; ++i) batch[i] = begin + i + 1;
     keep(batch);
   }
 }
@@ -51,11 +51,11 @@ double slope(const std::vector<double>& x, const std::vector<double>& y) {
 
 PENSTOCK_BENCH(1, batches) {
   const std::int64_t n = table.quick() ? 1 << 22 : 1 << 23;
-  const Dataset ds = plus_one(n).batch(kBatch);
+  const Dataset ds = plus_one(n).batch(kRows);
   const auto t = interleave(table.quick() ? 3 : 51,
                             {[&] { return time_of([&] { bare_loop(n); }); },
-                             [&] { return time_of([&] { drain(ds); }); },
-                             [&] { return cpu_of([&] { drain(ds); }); }});
+                             [&] { return time_of([&] { add_up(ds); }); },
+                             [&] { return cpu_of([&] { add_up(ds); }); }});
   const auto per = static_cast<double>(n);
   table.at_most("range -> map(x+1) -> batch(1024), per element",
                 t[1].best() / per, "ns", 1);
@@ -70,8 +70,8 @@ PENSTOCK_BENCH(2, single_elements) {
   const Dataset ds = plus_one(n);
   const auto t = interleave(table.quick() ? 3 : 51,
                             {[&] { return time_of([&] { bare_loop(n); }); },
-                             [&] { return time_of([&] { drain(ds); }); },
-                             [&] { return cpu_of([&] { drain(ds); }); }});
+                             [&] { return time_of([&] { add_up(ds); }); },
+                             [&] { return cpu_of([&] { add_up(ds); }); }});
   const auto per = static_cast<double>(n);
   table.at_most("range -> map(x+1), one element per next()", t[1].best() / per,
                 "ns", 40);
@@ -86,8 +86,8 @@ PENSTOCK_BENCH(3, map_chain) {
                                        30, 35, 40, 45, 50};
   std::vector<std::function<double()>> runs;
   for (double maps : lengths) {
-    const Dataset ds = plus_one(n, static_cast<int>(maps)).batch(kBatch);
-    runs.emplace_back([ds] { return cpu_of([&] { drain(ds); }); });
+    const Dataset ds = plus_one(n, static_cast<int>(maps)).batch(kRows);
+    runs.emplace_back([ds] { return cpu_of([&] { add_up(ds); }); });
   }
   const auto t = interleave(table.quick() ? 3 : 15, runs);
   std::vector<double> cost;
@@ -119,17 +119,17 @@ PENSTOCK_BENCH(13, length) {
     sizes.insert(sizes.end(), {100'000'000, 1'000'000'000});
   }
   const auto run = [](std::int64_t n) {
-    const Dataset ds = plus_one(n).batch(kBatch);
+    const Dataset ds = plus_one(n).batch(kRows);
     const std::int64_t times = std::max<std::int64_t>(1, 50'000'000 / n);
     return [ds, times] {
       return cpu_of([&] {
-               for (std::int64_t i = 0; i < times; ++i) drain(ds);
+               for (std::int64_t i = 0; i < times; ++i) add_up(ds);
              }) /
              static_cast<double>(times);
     };
   };
   // Long enough that the workers were woken: that is start-up, too.
-  constexpr std::int64_t kStart = 64 * kBatch;
+  constexpr std::int64_t kStart = 64 * kRows;
   std::vector<std::function<double()>> runs;
   for (std::int64_t n : sizes) runs.emplace_back(run(n));
   for (std::size_t i = sizes.size(); i-- > 0;) runs.push_back(runs[i]);

@@ -7,9 +7,12 @@
 
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/micro/bench.h"
+#include "penstock/base/codec.h"
 #include "penstock/penstock.h"
 
 namespace penstock::bench {
@@ -21,18 +24,21 @@ std::uint32_t masked(const unsigned char* p, std::size_t n) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-/// read() into 4 MiB and check every record: what no reader can leave out.
-void bare_loop(const std::string& path) {
+/// read() into 4 MiB and check every record: what no reader can leave out. Of
+/// records that begin in [from, to).
+void bare_loop(const std::string& path, std::size_t from = 0,
+               std::size_t to = SIZE_MAX) {
   const int fd = ::open(path.c_str(), O_RDONLY);
   std::vector<unsigned char> buffer(std::size_t{4} << 20);
   std::size_t have = 0;
   std::size_t bad = 0;
-  for (;;) {
+  ::lseek(fd, static_cast<off_t>(from), SEEK_SET);
+  while (from < to) {
     const ssize_t got = ::read(fd, buffer.data() + have, buffer.size() - have);
     if (got <= 0) break;
     have += static_cast<std::size_t>(got);
     std::size_t at = 0;
-    while (have - at >= 12) {
+    while (have - at >= 12 && from + at < to) {
       std::uint64_t length = 0;
       std::memcpy(&length, &buffer[at], 8);
       if (have - at < length + 16) break;
@@ -45,14 +51,18 @@ void bare_loop(const std::string& path) {
     }
     std::memmove(buffer.data(), &buffer[at], have - at);
     have -= at;
+    from += at;
   }
   ::close(fd);
   keep(bad);
 }
 
-void drain(const Dataset& ds) {
-  Iterator it = ds.iterator();
-  while (auto element = it.next()) keep(*element);
+/// The two halves side by side, cut at record `middle`: what the machine's
+/// memory leaves for a second core.
+void two_bare_loops(const std::string& path, std::size_t middle) {
+  std::thread other([&] { bare_loop(path, middle); });
+  bare_loop(path, 0, middle);
+  other.join();
 }
 
 struct Directory {
@@ -63,6 +73,39 @@ struct Directory {
 };
 
 }  // namespace
+
+PENSTOCK_BENCH(19, checksum) {
+  for (const std::size_t size : {1'000u, 100'000u}) {
+    const std::size_t times =
+        (table.quick() ? 1'000'000u : 100'000'000u) / size;
+    const std::string bytes(size, 'x');
+    const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
+    const auto isal = [&] {
+      return ~crc32_iscsi(const_cast<unsigned char*>(p), static_cast<int>(size),
+                          ~0u);
+    };
+    const bool equal = isal() == crc32c(bytes);
+    const auto t = interleave(table.quick() ? 1 : 9,
+                              {[&] {
+                                 return time_of([&] {
+                                   for (std::size_t i = 0; i < times; ++i)
+                                     keep(isal());
+                                 });
+                               },
+                               [&] {
+                                 return time_of([&] {
+                                   for (std::size_t i = 0; i < times; ++i)
+                                     keep(crc32c(bytes));
+                                 });
+                               }});
+    const auto total = static_cast<double>(size * times);
+    table.reference(
+        absl::StrCat("CRC-32C of ", size, " B, one core"),
+        equal ? total / t[1].best() : std::numeric_limits<double>::quiet_NaN(),
+        "GB/s");
+    table.reference("  by ISA-L", total / t[0].best(), "GB/s");
+  }
+}
 
 PENSTOCK_BENCH(20, tfrecord) {
   const Directory directory;
@@ -81,11 +124,14 @@ PENSTOCK_BENCH(20, tfrecord) {
     Dataset ds = Dataset::tfrecord(path);
     if (size < 10'000) ds = ds.batch(1024);
     const Dataset one = ds.with_options({.cpu_budget = 1});
-    const auto t =
-        interleave(table.quick() ? 3 : 9,
-                   {[&] { return time_of([&] { bare_loop(path); }); },
-                    [&] { return time_of([&] { drain(one); }); },
-                    [&] { return time_of([&] { drain(ds); }); }});
+    const auto t = interleave(
+        table.quick() ? 3 : 9,
+        {[&] { return time_of([&] { bare_loop(path); }); },
+         [&] { return time_of([&] { drain(one); }); },
+         [&] { return time_of([&] { drain(ds); }); },
+         [&] {
+           return time_of([&] { two_bare_loops(path, n / 2 * (size + 16)); });
+         }});
     const std::string name = absl::StrCat("tfrecord of ", size, " B");
     table.reference(name + ", bare loop", bytes / t[0].best(), "GB/s");
     table.reference(name + ", one core", bytes / t[1].best(), "GB/s");
@@ -94,6 +140,8 @@ PENSTOCK_BENCH(20, tfrecord) {
     table.reference(name + ", all cores", bytes / t[2].best(), "GB/s");
     table.at_least(name + ", all cores against the loop",
                    median_ratio(t[0], t[2]), "x", 1.4);
+    table.reference("  two bare loops against one", median_ratio(t[0], t[3]),
+                    "x");
   }
 }
 

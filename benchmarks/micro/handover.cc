@@ -13,11 +13,6 @@
 namespace penstock::bench {
 namespace {
 
-void drain(const Dataset& ds) {
-  Iterator it = ds.iterator();
-  while (auto element = it.next()) keep(*element);
-}
-
 // Blocks of two rows of different length, so that they stay loose.
 Dataset loose_blocks(std::int64_t blocks, int maps, bool fuse) {
   Dataset ds = Dataset::range(2 * blocks).map([](std::int64_t x) {

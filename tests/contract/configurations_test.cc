@@ -57,7 +57,7 @@ TEST_P(Configurations, GiveTheSameWhenBlocksAreGivenBack) {
   // Simulated time does not tell that a block is long enough, and little memory
   // keeps endless datasets from running ahead for long.
   const std::int64_t budget =
-      std::max<std::int64_t>(c.example->tight_memory, 1 << 20);
+      std::max<std::int64_t>(c.example->tight_memory, 1 << 18);
   for (const Options& options :
        {Options{.memory_budget = budget, .max_block_rows = 8},
         Options{.memory_budget = budget, .fuse = false, .max_block_rows = 8}}) {

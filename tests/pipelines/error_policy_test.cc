@@ -83,6 +83,8 @@ TEST(ErrorPolicy, SkipWithALimitRaisesTheNext) {
   ASSERT_EQ(got.size(), 10U);
   EXPECT_FALSE(got[8].ok());
   EXPECT_NE(got[8].error.message().find("five in 10"), absl::string_view::npos);
+  EXPECT_NE(got[8].error.message().find("(not skipped: the limit is 2)"),
+            absl::string_view::npos);
   EXPECT_EQ(got[9].element[0].value<std::int64_t>(), 11);
 }
 
@@ -96,6 +98,10 @@ TEST(ErrorPolicy, SkipWithARateRaisesBeyondIt) {
                                     [](const Outcome& o) { return !o.ok(); });
   EXPECT_GT(raised, 10);
   EXPECT_LT(raised, 40);
+  const auto first = std::find_if(got.begin(), got.end(),
+                                  [](const Outcome& o) { return !o.ok(); });
+  EXPECT_NE(first->error.message().find("elements failed, the rate is 0.1)"),
+            absl::string_view::npos);
   EXPECT_EQ(good(got).size(), 160U);
   // Half would be enough for all of them.
   const Outcomes all =
@@ -103,6 +109,24 @@ TEST(ErrorPolicy, SkipWithARateRaisesBeyondIt) {
                                   {.on_error = ErrorPolicy::skip({}, 0.5)}),
           1000);
   EXPECT_EQ(all.size(), 160U);
+}
+
+TEST(ErrorPolicy, SkipWithARateCountsFromTheFirstElement) {
+  const auto raised = [](std::int64_t n, std::int64_t every, double rate) {
+    const auto fails = [every](std::int64_t x) {
+      if (x % every == 0) throw std::runtime_error("no");
+      return x;
+    };
+    const Outcomes got = run(
+        Dataset::range(n).map(fails, {.on_error = ErrorPolicy::skip({}, rate)}),
+        1000);
+    return std::count_if(got.begin(), got.end(),
+                         [](const Outcome& o) { return !o.ok(); });
+  };
+  EXPECT_EQ(raised(200, 10, 0.1), 0) << "a tenth, evenly";
+  EXPECT_GT(raised(10, 2, 0.1), 0) << "half of ten is no tenth";
+  EXPECT_EQ(raised(10, 2, 0.5), 0);
+  EXPECT_EQ(raised(4, 2, 0.0), 2);
 }
 
 TEST(ErrorPolicy, ReplaceKeepsThePlace) {

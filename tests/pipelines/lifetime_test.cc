@@ -149,13 +149,15 @@ TEST(LifetimeDeathTest, TheProcessMayExitWhileIteratorsLive) {
   EXPECT_EXIT(
       {
         alarm(20);
-        // Never destroyed, at work when the process ends.
-        auto* busy = new Iterator(Dataset::range(1'000'000)
-                                      .repeat()
-                                      .shuffle(1000, 1)
-                                      .map([](std::int64_t x) { return x + 1; })
-                                      .iterator());
-        auto* asleep =
+        // Never destroyed, at work when the process ends; static, so that the
+        // leak checker finds them.
+        static auto* busy =
+            new Iterator(Dataset::range(1'000'000)
+                             .repeat()
+                             .shuffle(1000, 1)
+                             .map([](std::int64_t x) { return x + 1; })
+                             .iterator());
+        static auto* asleep =
             new Iterator(Dataset::range(100)
                              .map([](std::int64_t x) {
                                std::this_thread::sleep_for(milliseconds(10));

@@ -289,6 +289,22 @@ TEST(Prefetch, ZeroStartsNoCallAfterNextHasReturned) {
   }
 }
 
+TEST(Prefetch, ZeroMakesOnlyWhatIsWaitedForAlsoOfACappedMap) {
+  for (const std::int64_t rows : {1, 4}) {
+    Calls calls;
+    const Dataset dataset =
+        sleeping(calls, 40, milliseconds(1), {.num_parallel_calls = 3})
+            .batch(rows)
+            .prefetch(0);
+    Iterator it = dataset.iterator();
+    for (int i = 1; i <= 5; ++i) {
+      ASSERT_TRUE(it.next().has_value());
+      std::this_thread::sleep_for(milliseconds(10));
+      EXPECT_EQ(calls.started, rows * i);
+    }
+  }
+}
+
 TEST(Prefetch, ZeroHoldsBehindABatchToo) {
   Calls calls;
   const Dataset dataset =
@@ -316,6 +332,76 @@ TEST(Prefetch, NBoundsTheCallsAheadOfTheConsumer) {
         EXPECT_EQ(calls.started, i + n) << "it works ahead";
       }
     }
+  }
+}
+
+TEST(Prefetch, CallsForTheBatchesAheadRunSideBySide) {
+  using Rest = Dataset (*)(const Dataset&);
+  const Rest rests[] = {
+      [](const Dataset& ds) { return ds.batch(2); },
+      [](const Dataset& ds) {
+        return ds.batch(2).map([](const Tensor& batch) { return batch; });
+      },
+      [](const Dataset& ds) {
+        return ds.filter([](std::int64_t) { return true; }).batch(2);
+      },
+      [](const Dataset& ds) { return ds.padded_batch(2); },
+      [](const Dataset& ds) { return ds.ignore_errors().batch(2); },
+      [](const Dataset& ds) { return ds.batch(1).rebatch(2); },
+      [](const Dataset& ds) { return ds.window(2); },
+      [](const Dataset& ds) {
+        return ds.window(2).flat_map([](const Element& window) {
+          return Dataset::of(window[0]).batch(2);
+        });
+      },
+  };
+  for (const Rest& rest : rests) {
+    Calls calls;
+    const Dataset dataset =
+        rest(sleeping(calls, 80, milliseconds(20))).prefetch(8);
+    SCOPED_TRACE(dataset.explain());
+    Iterator it = dataset.iterator();
+    for (int i = 1; i <= 40; ++i) {
+      ASSERT_TRUE(it.next().has_value());
+      EXPECT_LE(calls.started, 2 * (i + 8));
+    }
+    EXPECT_GT(calls.most, 4);
+    EXPECT_EQ(calls.started, 80);
+  }
+}
+
+TEST(Prefetch, CallsInsideAnInterleaveRunSideBySide) {
+  Calls calls;
+  const Dataset dataset = Dataset::range(16)
+                              .interleave(
+                                  [&calls](std::int64_t) {
+                                    return sleeping(calls, 5, milliseconds(20));
+                                  },
+                                  {.cycle_length = 4, .block_length = 1})
+                              .prefetch(8);
+  Iterator it = dataset.iterator();
+  for (int i = 1; i <= 80; ++i) {
+    ASSERT_TRUE(it.next().has_value());
+    EXPECT_LE(calls.started, i + 8);
+  }
+  EXPECT_GT(calls.most, 2);
+  EXPECT_EQ(calls.started, 80);
+}
+
+TEST(Prefetch, CheapRowsAreMadeAheadWhileTheConsumerPauses) {
+  // Nobody is woken for a row or two of them while the consumer takes more.
+  Calls calls;
+  const Dataset dataset = sleeping(calls, 400, milliseconds(0)).prefetch(64);
+  Iterator it = dataset.iterator();
+  for (int i = 1; i <= 200; ++i) {
+    ASSERT_TRUE(it.next().has_value());
+    EXPECT_LE(calls.started, i + 64);
+    if (i % 50 != 3) continue;
+    const auto until = steady_clock::now() + std::chrono::seconds(5);
+    while (calls.started < i + 64 && steady_clock::now() < until) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_EQ(calls.started, i + 64);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -164,6 +165,24 @@ TEST(Stats, WaitingForALockOfItsOwnIsNotBlocking) {
   }
   EXPECT_FALSE(stage(it.stats(), "map#1").blocking);
   EXPECT_LE(stage(it.stats(), "map#1").max_parallelism, it.stats().cpu_budget);
+}
+
+TEST(Stats, TakingTurnsAtALockIsNotBlocking) {
+  // As functions of Python do at the GIL, which nobody is told of.
+  std::mutex turn;
+  const Dataset ds = Dataset::range(8).map([&](std::int64_t x) {
+    for (int i = 0; i < 10; ++i) {
+      const std::lock_guard lock(turn);
+      const std::int64_t end = Clock::real().thread_cpu() + 6'000'000;
+      while (Clock::real().thread_cpu() < end) {
+      }
+    }
+    return x;
+  });
+  Iterator it = ds.iterator();
+  while (it.next()) {
+  }
+  EXPECT_FALSE(stage(it.stats(), "map#1").blocking) << it.stats().to_string();
 }
 
 TEST(Stats, CallsThatMoveElsewhereLeaveTheBlockingLane) {

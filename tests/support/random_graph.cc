@@ -19,6 +19,14 @@ std::uint64_t hash_of(const Element& element) {
 
 ModelElement failure(std::string text) { return {{}, std::move(text), 0}; }
 
+namespace {
+// Without why an error was not skipped, which no model knows.
+std::string what_failed(const Outcome& outcome) {
+  const std::string_view message = to_std(outcome.error.message());
+  return std::string(message.substr(0, message.rfind(" (not skipped: ")));
+}
+}  // namespace
+
 // Drops or changes values; errors stay where they are.
 Model each_value(const Model& in,
                  const std::function<void(const Element&, Model&)>& fn) {
@@ -59,7 +67,7 @@ void take_order(Graph& graph, bool permutation) {
     } else if (o.ok()) {
       ordered.push_back({o.element, "", 0});
     } else {
-      ordered.push_back(failure(std::string(to_std(o.error.message()))));
+      ordered.push_back(failure(what_failed(o)));
     }
   }
   graph.model = std::move(ordered);
@@ -340,7 +348,7 @@ std::string ModelElement::to_string() const {
 bool ModelElement::matches(const Outcome& outcome) const {
   if (failed() == outcome.ok()) return false;
   if (!failed()) return outcome.element == value;
-  return absl::EndsWith(outcome.error.message(), to_string());
+  return absl::EndsWith(what_failed(outcome), to_string());
 }
 
 Graph random_graph(Choices& choices, int stages) {

@@ -41,10 +41,9 @@ Item split_item(Item& item, std::int64_t rows) {
       part = part.slice(want, part.size());
     }
   }
-  item.parts.erase(item.parts.begin(),
-                   item.parts.begin() + static_cast<std::ptrdiff_t>(used));
+  item.parts.drop_first(used);
   item.size -= rows;
-  item.mark = item.mark.after(rows);
+  item.mark.skip += rows;
   item.tag += rows;
   return head;
 }
@@ -115,23 +114,23 @@ void Exchange::advance(std::int64_t now) {
   }
 }
 
-Item Exchange::take(std::int64_t max, std::int64_t granularity) {
+void Exchange::take(std::int64_t max, std::int64_t granularity, Item& item) {
   Slot& slot = slots_.front();
   std::int64_t rows = std::min(std::max(max, granularity), slot.item.size);
   if (rows < slot.item.size) rows -= rows % granularity;
   prefix_rows_ -= rows;
   total_rows_ -= rows;
   if (rows == slot.item.size) {
-    Item item = std::move(slot.item);
+    item = std::move(slot.item);
     prefix_bytes_ -= slot.bytes;
     --prefix_items_;
     drop(slots_.begin());
-    return item;
+    return;
   }
   const std::int64_t share = slot.bytes * rows / slot.item.size;
   slot.bytes -= share;
   prefix_bytes_ -= share;
-  return split_item(slot.item, rows);
+  item = split_item(slot.item, rows);
 }
 
 }  // namespace penstock

@@ -64,7 +64,12 @@ class Exchange {
 
   /// The first item, at most `max` rows of it, cut at a multiple of
   /// `granularity` rows. Requires ready_rows() > 0.
-  Item take(std::int64_t max, std::int64_t granularity = 1);
+  void take(std::int64_t max, std::int64_t granularity, Item& item);
+  Item take(std::int64_t max, std::int64_t granularity = 1) {
+    Item item;
+    take(max, granularity, item);
+    return item;
+  }
 
   /// Rows to drop before the first one is seen (after a restore).
   void drop_first(std::int64_t rows) { drop_ += rows; }
@@ -83,16 +88,18 @@ class Exchange {
   void advance(std::int64_t now);
   void drop(SlotRef slot);
 
-  std::list<Slot> slots_;
+  bool ended_ = false;
+  std::int64_t drop_ = 0;
+  // What each block changes, in two lines of the cache: mostly the other core
+  // has changed them last.
+  alignas(64) std::list<Slot> slots_;
   std::list<Slot> spare_;  // used up; a block costs no allocation here
   SlotRef frontier_ = slots_.end();  // first slot behind the ready prefix
   std::int64_t prefix_items_ = 0;
   std::int64_t prefix_rows_ = 0;
   std::int64_t prefix_bytes_ = 0;
   std::int64_t total_rows_ = 0;
-  std::int64_t drop_ = 0;
   std::int64_t order_wait_ = 0;
-  bool ended_ = false;
 };
 
 /// Splits the first `rows` rows off `item`.

@@ -25,6 +25,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "penstock/memory/buffer.h"
@@ -487,6 +488,33 @@ class Executor final : public Scheduler {
     return wall > 0 && !sight.runnable ? used / wall : 1;
   }
 
+  /// Whether a call of a stage could go on, looked at once a tick. Another that
+  /// waits may wait for the same lock, as functions of Python take turns at the
+  /// GIL: more of them at once would do no more.
+  class CallsAtWork {
+   public:
+    explicit CallsAtWork(const std::vector<WorkerThread*>& workers) {
+      for (WorkerThread* w : workers) {
+        std::lock_guard call(w->call_mutex);
+        if (w->state == kInCall) calls_.emplace_back(w->stage, w->tid);
+      }
+    }
+    bool any(const Stage* stage) {
+      const auto [at, first] = seen_.try_emplace(stage, false);
+      if (!first) return at->second;
+      for (const auto& [of, tid] : calls_) {
+        if (of == stage && look_at_thread(tid).runnable) {
+          return at->second = true;
+        }
+      }
+      return false;
+    }
+
+   private:
+    std::vector<std::pair<const Stage*, pid_t>> calls_;
+    std::map<const Stage*, bool> seen_;
+  };
+
   void tick() {
     if (++ticks_ % kTicksPerBudget == 0) {
       follow_budget();
@@ -510,6 +538,7 @@ class Executor final : public Scheduler {
     {
       std::lock_guard lock(mutex_);
       calm_ = now - youngest_run_ > kCalmAfterNs;
+      CallsAtWork at_work(workers_);
       for (WorkerThread* w : workers_) {
         std::lock_guard call(w->call_mutex);
         if (w->state != kInCall && w->state != kTokenless &&
@@ -532,7 +561,7 @@ class Executor final : public Scheduler {
         }
         calm_ = calm_ && !known && w->seen_call != w->call;
         if (const double share = known ? 1 : short_call_share(*w, now);
-            share < kBlockedCpuShare) {
+            share < kBlockedCpuShare && !at_work.any(w->stage)) {
           Blocked& b = blocked[w->stage];
           if (!b.run) b.run = w->run->shared_from_this();
           b.short_call_share = std::max(share, 1e-3);
@@ -563,6 +592,7 @@ class Executor final : public Scheduler {
           const ThreadSight sight = look_at_thread(w->tid);
           wall -= static_cast<double>(sight.run_delay_ns - w->seen_delay);
           if (sight.runnable || used > kBlockedCpuShare * wall) continue;
+          if (!known && at_work.any(w->stage)) continue;
           w->blocked_call = w->call;
         }
         Blocked& b = blocked[w->stage];

@@ -15,6 +15,7 @@
 #include "penstock/graph/node.h"
 #include "penstock/runtime/exchange.h"
 #include "penstock/runtime/run.h"
+#include "penstock/runtime/width_search.h"
 
 namespace penstock {
 
@@ -25,6 +26,11 @@ struct Demand {
   /// The iterator's consumer waits for exactly this.
   bool critical = false;
 };
+
+/// Blocks that are timed stage by stage, and on the CPU's clock, lie so far
+/// apart at least, but for the first and for long ones: such a block takes 2 us
+/// more.
+constexpr std::int64_t kTimedApartNs = 4'000'000;
 
 class Pipe {
  public:
@@ -144,19 +150,15 @@ class SegmentPipe final : public Pipe {
   bool user_code = false;
   int filters = 0;                 // transforms that are not one to one
   std::vector<std::string> notes;  // rewrites, for explain()
-  std::int64_t next_index = 0;
   std::int64_t end_index = 0;
   bool from_index = false;
 
   // Elastic width, for stages found to block.
   bool blocking = false;
   int width = 0;
-  int active = 0;
-  std::int64_t completed_calls = 0;
   std::int64_t tuned_at = 0;
   std::int64_t tuned_calls = 0;
-  double tuned_rate = 0;
-  int tuned_direction = 1;
+  WidthSearch width_search;
   /// Both of all segments that call the stage which blocks.
   void grow_width(int blocked_calls, int all_width);
   void start_width(int calls);
@@ -207,10 +209,11 @@ class SegmentPipe final : public Pipe {
   std::int64_t block_rows() const;
   /// False when the rows were only dropped.
   bool claim_input(std::int64_t rows, bool critical, Work& work);
+  std::int64_t last_rows(std::int64_t rows) const;
   double bytes_to_claim() const;
   double known_bytes(const Spec& spec) const;
   Stage* last_stage() const;
-  Mark output_mark(const Work& work) const;
+  Mark output_mark(Work& work) const;
   Mark input_mark(const Work& work) const;
   Mark behind_filters(Mark mark) const;
   std::int64_t scripted_limit(std::int64_t rows) const;
@@ -236,22 +239,12 @@ class SegmentPipe final : public Pipe {
   std::map<std::int64_t, BatchMemory> batch_memory_;
   LeafSpec row_spec_;  // of the largest leaf; kInvalid: not known, or varies
   std::int64_t row_bytes_ = 0;
-  std::int64_t claimed_rows_ = 0;
 
   // How time divides between input and links, by the last sampled block; CPU
   // time by the last one that kept its core.
   absl::InlinedVector<double, 4> shares_;
   absl::InlinedVector<double, 4> cpu_shares_;
   double cpu_ns_per_row_ = 0;
-  mutable std::int64_t unshared_ns_ = 0;
-  mutable std::int64_t unshared_rows_ = 0;
-  std::int64_t rows_target_ = 0;
-  double ns_per_row_ = 0;
-  double bytes_per_row_ = 0;
-  // What it holds besides while it works on a row: results of one link are
-  // made from those of the one before.
-  double passing_per_row_ = 0;
-  std::int64_t claims_ = 0;
 
   // Unordered segments only.
   // From the first claim that is not handed on; those handed on that lie side
@@ -265,9 +258,33 @@ class SegmentPipe final : public Pipe {
   Mark first_;
 
   enum Wait { kNone, kInput, kOutput, kMemory };
+
+  // What each block changes, in two lines of the cache: mostly another core
+  // has changed them last.
+ public:
+  alignas(64) int active = 0;
+
+ private:
   int wait_reason_ = kNone;
   std::int64_t wait_since_ = 0;
+  std::int64_t claims_ = 0;
+  mutable std::int64_t unshared_ns_ = 0;
+  mutable std::int64_t unshared_rows_ = 0;
+  double ns_per_row_ = 0;
+  double bytes_per_row_ = 0;
+
+ public:
+  std::int64_t completed_calls = 0;
+  std::int64_t next_index = 0;
+
+ private:
   std::int64_t waits_[4] = {};
+  std::int64_t rows_target_ = 0;
+  std::int64_t claimed_rows_ = 0;
+  // What it holds besides while it works on a row: results of one link are
+  // made from those of the one before.
+  double passing_per_row_ = 0;
+  std::int64_t sampled_at_ = 0;
 };
 
 class SequencerPipe final : public Pipe {
@@ -326,6 +343,18 @@ class SequencerPipe final : public Pipe {
   void append_delivery(std::int64_t ordinal, std::int64_t rows);
   void refill(Input& input, std::int64_t wanted);
   std::int64_t affordable_rows(const Demand& demand) const;
+  /// Rows of the input it needs that so many rows of output take, as far as
+  /// that is known.
+  std::int64_t rows_for(std::int64_t outputs) const;
+  /// Rows of each opened input that so many outputs take in turn, and how many
+  /// may be started beside those that are made or on their way.
+  struct TurnsAhead {
+    std::int64_t turn = 0;
+    std::int64_t left = 0;
+  };
+  TurnsAhead turns_ahead(std::int64_t outputs) const;
+  std::int64_t made(std::size_t i) const;
+  bool opened(std::size_t i) const;
   Ref<const Snapshot> take_snapshot(bool at_start = false);
   void fail(Status status, Work& work, bool restore_failed = false);
 
@@ -368,6 +397,7 @@ class SequencerPipe final : public Pipe {
   std::int64_t wait_input_ns_ = 0;
   // Of the running step.
   std::int64_t claims_ = 0;
+  std::int64_t sampled_at_ = -kTimedApartNs;
   bool long_claims_ = false;
   double cpu_share_ = 1;  // guarded by the lock
 };

@@ -242,6 +242,7 @@ Status Planner::close_segment() {
   }
   if (rows_spec_ != nullptr) segment_->expect_bytes(*rows_spec_);
   segment_->expect_as_before();
+  if (segment_->user_code) run_.note_user_code();
   below_ = std::move(segment_);
   below_is_sequencer_ = false;
   return absl::OkStatus();

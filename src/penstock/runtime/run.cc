@@ -11,6 +11,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::int64_t kRecentRows = 4096;  // that tell what a row takes
+
 // Of the code that this thread runs: 1 inside a function of an iterator, 2
 // inside a function of an iterator that such a function made, and so on.
 thread_local int t_depth = 0;
@@ -44,6 +46,7 @@ StatusOr<std::shared_ptr<Run>> Run::create(const NodeRef& node,
   PS_ASSIGN_OR_RETURN(run->root_, plan(*run, node, "", run->config().epoch,
                                        nullptr, mark, false));
   run->bounded_ = run->root_->out.limit != kUnlimited;
+  run->on_demand_ = run->root_->out.limit == 0;
   if (const std::int64_t events = trace_new_runs()) run->start_trace(events);
   return run;
 }
@@ -96,7 +99,9 @@ void Run::note_step(Stage* stage, double step, double made) {
   // Down slowly: a small one says little about the next.
   const auto follow = [](double& known, double bytes) {
     const double before = known;
-    known = bytes >= known ? bytes : known + (bytes - known) / 16;
+    if (bytes != known) {
+      known = bytes > known ? bytes : known + (bytes - known) / 16;
+    }
     return before;
   };
   const double step_before = follow(stage->step_bytes, step);
@@ -124,7 +129,7 @@ void Run::note_step(Stage* stage, double step, double made) {
 
 void Run::adjust_cpu(int by) {
   std::lock_guard lock(mutex_);
-  cpu_active_ += by;
+  count_cpu(by);
 }
 
 void Run::nest_below(int outer) {
@@ -147,15 +152,17 @@ bool Run::find_work(ClaimKind kind, Work& work) {
   if (!found || work.dry_run) return found;
   work.started = claim_time();
   work.tracer = tracer_;
-  ++in_flight_;
-  if (kind == ClaimKind::kCpu) ++cpu_active_;
+  if (kind == ClaimKind::kCpu) count_cpu(1);
   return true;
 }
 
 bool Run::claim(ClaimKind kind, Work& work, std::int64_t now) {
   std::unique_lock lock = brief_lock(mutex_);
   claim_time_ = now;
-  if (find_work(kind, work)) return true;
+  if (find_work(kind, work)) {
+    if (!work.dry_run) in_flight_.fetch_add(1);
+    return true;
+  }
   // The search may have reached the end, or complete() left the consumer
   // asleep: there is nothing better to do now.
   const bool wake = waiting_.load(std::memory_order_relaxed) &&
@@ -188,7 +195,7 @@ bool Run::complete(Work& work, Work* next) {
     const std::unique_lock lock = brief_lock(mutex_);
     work.pipe->complete(work);
     const bool busy = work.kind == ClaimKind::kCpu && !cpu_free();
-    if (work.kind == ClaimKind::kCpu) --cpu_active_;
+    if (work.kind == ClaimKind::kCpu) count_cpu(-1);
     if (!retired_.empty()) {
       auto done = std::partition(retired_.begin(), retired_.end(),
                                  [](const auto& p) { return !p->idle(); });
@@ -198,6 +205,7 @@ bool Run::complete(Work& work, Work* next) {
       std::move(done, retired_.end(), std::back_inserter(idle));
       retired_.erase(done, retired_.end());
     }
+    recent_work_ns_ += finished - work.started;
     wake = waiting_.load(std::memory_order_relaxed) && fetch_ready() &&
            !(busy && may_sleep_on(finished));
     if (wake) woken_at_ = finished;
@@ -208,6 +216,7 @@ bool Run::complete(Work& work, Work* next) {
   if (wake) config_.scheduler->wake_waiters(this);
   idle.clear();
   work.clear();
+  if (found) return true;  // in the place of this one among those in flight
   // Last of all: close() returns at zero, and nothing may be left then.
   if (in_flight_.fetch_sub(1) == 1 && cancelled_.load()) {
     // Whoever waits has looked, or sees zero.
@@ -215,7 +224,7 @@ bool Run::complete(Work& work, Work* next) {
     config_.scheduler->wake_waiters(this);
   }
   // What was just let go may have been in the way.
-  return found || (next != nullptr && claim(ClaimKind::kCpu, *next, finished));
+  return next != nullptr && claim(ClaimKind::kCpu, *next, finished);
 }
 
 bool Run::may_sleep_on(std::int64_t now) const {
@@ -226,11 +235,36 @@ bool Run::may_sleep_on(std::int64_t now) const {
 bool Run::workers_needed(std::int64_t now) {
   // To look takes a microsecond; a worker who is woken for nothing, several,
   // and the core on which somebody works.
-  if (has_elastic()) return true;
   claim_time_ = now;
   Work look;
   look.dry_run = true;
-  return find_work(ClaimKind::kCpu, look);
+  return find_work(ClaimKind::kCpu, look) ||
+         (has_elastic() && find_work(ClaimKind::kElastic, look));
+}
+
+std::int64_t Run::room_ahead() const {
+  return root_->out.limit - held_rows_.load(std::memory_order_relaxed) -
+         root_->out.total_rows();
+}
+
+std::int64_t Run::rows_worth_waking() const {
+  if (recent_rows_ == 0) return 1;  // nothing is known yet
+  std::int64_t rows =
+      kWakeWorthNs * recent_rows_ / std::max<std::int64_t>(1, recent_work_ns_);
+  // Rows that cost less than to wake for are made many at a time.
+  if (rows > 1) rows = std::max(rows, root_->out.limit / 4);
+  // Calls that the consumer cannot make itself are not put off for long.
+  if (has_user_code()) rows = std::min(rows, (root_->out.limit + 1) / 2);
+  return std::max<std::int64_t>(1, rows);
+}
+
+bool Run::refill_due(std::int64_t now) {
+  const std::int64_t worth = rows_worth_waking();
+  const std::int64_t room = room_ahead();
+  // Workers at work look for more by themselves.
+  tell_at_ = held_rows_.load(std::memory_order_relaxed) -
+             (room < worth ? worth - room : worth);
+  return room >= worth && workers_needed(now);
 }
 
 bool Run::has_work(ClaimKind kind) {
@@ -253,7 +287,10 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   const bool was_ready = fetch_ready();
   if (!was_ready) {
     waiting_.store(true, std::memory_order_relaxed);
-    const bool needed = workers_needed(asked);
+    // All that prefetch(n) lets be made may cost less than waking somebody.
+    const bool little =
+        bounded_ && !has_user_code() && room_ahead() + 1 < rows_worth_waking();
+    const bool needed = !little && workers_needed(asked);
     lock.unlock();
     if (needed) config_.scheduler->notify(this);
     // Native work can be done right here instead of waiting for a worker.
@@ -275,7 +312,12 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
       ready = fetch_ready();
       lock.unlock();
       // What this made runnable may be user code, and the workers may sleep.
-      if (!ready && has_work(ClaimKind::kCpu)) config_.scheduler->notify(this);
+      if (!ready && !little && has_work(ClaimKind::kCpu)) {
+        config_.scheduler->notify(this);
+      }
+    }
+    if (little && !ready && !stop && has_work(ClaimKind::kCpu)) {
+      config_.scheduler->notify(this);
     }
     while (!stop &&
            !config_.scheduler->wait(
@@ -304,13 +346,19 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
     mark = item.mark;
     consumed_ += rows.size();
     held_rows_ = rows.size();
+    recent_rows_ += rows.size();
+    if (recent_rows_ > kRecentRows) {
+      recent_rows_ /= 2;
+      recent_work_ns_ /= 2;
+    }
     result = Fetch::kBlock;
   }
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
   const bool wake = result == Fetch::kBlock &&
-                    (was_full || root_->out.ready_items() <= 2) &&
-                    workers_needed(last_return_);
+                    (bounded_ ? refill_due(last_return_)
+                              : (was_full || root_->out.ready_items() <= 2) &&
+                                    workers_needed(last_return_));
   if (tracer_) {
     trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
   }
@@ -321,11 +369,14 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
 }
 
 void Run::consumer_holds(std::int64_t rows) {
+  held_rows_.store(rows, std::memory_order_relaxed);
+  if (rows > tell_at_) return;
+  bool wake = false;
   {
-    std::lock_guard lock(mutex_);
-    held_rows_ = rows;
+    const std::unique_lock lock = brief_lock(mutex_);
+    wake = refill_due(0);
   }
-  config_.scheduler->notify(this);
+  if (wake) config_.scheduler->notify(this);
 }
 
 void Run::cancel() {
@@ -384,12 +435,19 @@ void Run::mark_working(Stage* stage) {
                   [](SegmentPipe& segment) { segment.leave_elastic_lane(); });
 }
 
+bool Run::any_blocking() {
+  std::lock_guard lock(stages_mutex_);
+  return std::any_of(stages_.begin(), stages_.end(), [](const auto& stage) {
+    return stage->blocking.load(std::memory_order_relaxed);
+  });
+}
+
 // Marks `stage` and visits the segments that its calls are part of.
 void Run::for_segments_of(Stage* stage, bool blocking,
                           const std::function<void(SegmentPipe&)>& visit) {
   std::lock_guard lock(mutex_);
   stage->blocking.store(blocking, std::memory_order_relaxed);
-  if (blocking) has_elastic_.store(true, std::memory_order_relaxed);
+  has_elastic_.store(blocking || any_blocking(), std::memory_order_relaxed);
   if (root_ == nullptr) return;
   root_->for_each_segment([&](SegmentPipe& segment) {
     bool mine = segment.chain && segment.chain->base_stage == stage;
@@ -399,7 +457,7 @@ void Run::for_segments_of(Stage* stage, bool blocking,
 }
 
 void Run::tune(std::int64_t now) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (root_ == nullptr) return;
   root_->for_each_segment([now](SegmentPipe& s) { s.tune(now); });
   // Left asleep by complete(), which has not been called since.
@@ -408,6 +466,11 @@ void Run::tune(std::int64_t now) {
     config_.scheduler->wake_waiters(this);
   }
   sample_if_traced(now);
+  // What was not worth waking for while the consumer took row after row.
+  const bool refill =
+      bounded_ && consumed_ > 0 && room_ahead() > 0 && workers_needed(now);
+  lock.unlock();
+  if (refill) config_.scheduler->notify(this);
 }
 
 IteratorStats Run::stats() {

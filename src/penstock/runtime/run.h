@@ -48,7 +48,7 @@ enum class ClaimKind : std::uint8_t {
 struct Stage {
   StageInfo info;
   std::uint64_t salt = 0;
-  StageStats stats;
+  alignas(64) StageStats stats;
   std::string label;
   std::atomic<bool> blocking{false};
   int ticks_elsewhere = 0;  // only the monitor
@@ -103,7 +103,7 @@ struct Work {
     Mark input;  // of the first row, where the links before drop none
     std::int64_t tag = 0;
     BatchMemory batch_memory;
-    absl::InlinedVector<Rows, 1> keep;  // the input, which is paid for
+    RowParts keep;  // the input, which is paid for
   };
   std::optional<Rest> left;
   std::optional<Rest> resumed;
@@ -193,12 +193,15 @@ class Run : public std::enable_shared_from_this<Run> {
               Mark& mark, const std::function<bool()>& interrupted = nullptr);
   static constexpr std::int64_t kInterruptNs = 20'000'000;
   /// Tells how many rows of the last block the consumer has not used yet;
-  /// matters when prefetch(n) bounds the work.
+  /// matters when prefetch(n) bounds the work. By the thread that fetches.
   void consumer_holds(std::int64_t rows);
   /// The place of the first element of a run from the start.
   Mark take_first_mark();
   /// True when the last stage's output is bounded by prefetch(n).
   bool bounded() const { return bounded_; }
+  /// True when the last stage is prefetch(0): nothing is made but what a
+  /// consumer waits for.
+  bool on_demand() const { return on_demand_; }
 
   /// No new work is started; a waiting fetch() returns. Returns at once.
   void cancel();
@@ -244,6 +247,11 @@ class Run : public std::enable_shared_from_this<Run> {
   void log(std::string stage, std::string what, std::string reason);
   /// A policy skipped the error, or put a value in its place.
   void quarantine(const ElementError& error, bool replaced);
+  /// Some of its work is not for the consumer's own thread. Thread-safe.
+  void note_user_code() { has_user_code_.store(true); }
+  bool has_user_code() const {
+    return has_user_code_.load(std::memory_order_relaxed);
+  }
   /// Takes a pipe whose input is closed; destroyed when it is idle.
   void retire(std::unique_ptr<Pipe> pipe);
   /// Time of the claim under way; one clock read serves all pipes, and most
@@ -280,11 +288,26 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   explicit Run(RunConfig config);
   bool find_work(ClaimKind kind, Work& work);
+  /// Under the lock.
+  void count_cpu(int by) {
+    cpu_active_.store(cpu_active_.load(std::memory_order_relaxed) + by,
+                      std::memory_order_relaxed);
+  }
   void for_segments_of(Stage* stage, bool blocking,
                        const std::function<void(SegmentPipe&)>& visit);
+  bool any_blocking();
   bool fetch_ready() const;
   /// Whether a worker who is woken would find work; under the lock.
   bool workers_needed(std::int64_t now);
+  /// Where prefetch(n) bounds the work: whether there is room for so much of it
+  /// that waking a worker pays; under the lock.
+  bool refill_due(std::int64_t now);
+  /// Rows below `limit`, the least for which it pays.
+  std::int64_t rows_worth_waking() const;
+  /// Rows that may be started now beyond those on their way.
+  std::int64_t room_ahead() const;
+  // What waking costs the one who wakes and the one who is woken.
+  static constexpr std::int64_t kWakeWorthNs = 40'000;
   /// While all cores work for this run, a consumer that was just woken is left
   /// asleep for a moment: each waking takes a worker's core for some 20 to 45
   /// us. Whoever finds no work, and the monitor, wake it all the same.
@@ -297,9 +320,15 @@ class Run : public std::enable_shared_from_this<Run> {
   void sample_counters(std::int64_t now);
   void sample_if_traced(std::int64_t now);
 
+  // What each claim changes, in one line of the cache.
+  alignas(64) mutable std::mutex mutex_;
+  std::atomic<int> in_flight_{0};   // raised under the lock
+  std::atomic<int> cpu_active_{0};  // written with the mutex
+  std::int64_t claim_time_ = 0;
+  std::int64_t woken_at_ = 0;  // the consumer, by complete()
+
   const RunConfig config_;
   NodeRef node_;
-  mutable std::mutex mutex_;
   std::condition_variable waiters_;
   std::mutex stages_mutex_;  // only for the list: nested plans add to it
   Account account_;
@@ -316,13 +345,17 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t errors_replaced_ = 0;
   std::int64_t soft_limit_ = std::int64_t{4} << 20;
   std::int64_t created_ = 0;
-  std::int64_t held_rows_ = 0;
-  std::atomic<int> in_flight_{0};   // raised under the lock
-  std::atomic<int> cpu_active_{0};  // written with the mutex
+  std::atomic<std::int64_t> held_rows_{0};  // stored by the consumer
+  std::int64_t tell_at_ = 0;  // only the consumer: holding more is no news
+  // What output rows took of all threads lately.
+  std::int64_t recent_work_ns_ = 0;
+  std::int64_t recent_rows_ = 0;
   bool bounded_ = false;
+  bool on_demand_ = false;
   bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
   std::atomic<bool> has_elastic_{false};
+  std::atomic<bool> has_user_code_{false};
   std::atomic<int> nesting_{0};
   std::shared_ptr<TraceRecorder> tracer_;  // null: not traced
   std::int64_t last_sample_ = 0;
@@ -334,8 +367,6 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t wait_ns_ = 0;
   std::int64_t think_ns_ = 0;
   std::int64_t last_return_ = 0;
-  std::int64_t claim_time_ = 0;
-  std::int64_t woken_at_ = 0;  // the consumer, by complete()
 };
 
 }  // namespace penstock

@@ -65,7 +65,7 @@ void Run::trace_fetch(std::int64_t returned, std::int64_t asked,
   }
   step_block_ = block != nullptr ? TraceRecorder::block_id(Rows(*block)) : 0;
   trace.add(Kind::kConsumerWait, nullptr, asked, last_return_,
-            block != nullptr ? held_rows_ : 0);
+            block != nullptr ? held_rows_.load(std::memory_order_relaxed) : 0);
 }
 
 bool Run::start_trace(std::int64_t events_per_thread) {

@@ -14,6 +14,7 @@ namespace {
 // blocks follow each other closely, 5 to 8 between calls that take long), short
 // enough that workers share the tail of a stream evenly.
 constexpr double kTargetNs = 1'000'000;
+constexpr double kLeastTargetNs = 100'000;
 // Handling a block costs each stage nearly a microsecond, so a long chain takes
 // longer blocks: else its cost would grow with the square of its length.
 constexpr double kTargetNsPerLink = 10'000;
@@ -78,40 +79,6 @@ class BatchSink final : public RowSink {
 
 }  // namespace
 
-std::int64_t Pipe::allowance(const Demand& demand, std::int64_t extra) const {
-  if (out.limit == kUnlimited) return kUnlimited;
-  if (demand.rows <= 0 && out.limit == 0) return 0;
-  // A consumer that works ahead takes what is there, element by element.
-  const std::int64_t wanted = demand.rows == kUnlimited ? 1 : demand.rows;
-  return wanted + out.limit + extra - out.total_rows();
-}
-
-bool Pipe::has_credit() const {
-  return out.ready_bytes() < run_.soft_limit() || out.ready_items() < 2;
-}
-
-Status IndexChain::read(const IndexRun& run,
-                        const std::atomic<bool>* cancel_flag,
-                        std::vector<Block>& out) const {
-  std::vector<IndexRun> runs{run};
-  for (const Map& map : maps) {
-    CallContext context;
-    context.stage = &map.stage->info;
-    context.epoch = epoch;
-    context.stage_salt = map.stage->salt;
-    std::vector<IndexRun> mapped;
-    for (const IndexRun& r : runs) {
-      map.op->map_run(r, map.input_size, context, mapped);
-    }
-    runs = std::move(mapped);
-  }
-  for (const IndexRun& r : runs) {
-    PS_RETURN_IF_ERROR(
-        read_indexed(*base, r, epoch, cancel_flag, base_prefix, out));
-  }
-  return absl::OkStatus();
-}
-
 std::string SegmentPipe::label() const {
   std::string text;
   if (chain) {
@@ -154,45 +121,6 @@ std::int64_t SegmentPipe::block_rows() const {
   return std::max(rows, granularity);
 }
 
-// Of one row of the input, or 0 where the spec does not tell.
-double SegmentPipe::known_bytes(const Spec& spec) const {
-  if (!spec.known()) return 0;
-  double bytes = 0;
-  for (const LeafSpec& leaf : spec.leaves()) {
-    PartialShape shape = leaf.shape;
-    // The last batch may be shorter, which leaves its first dimension unknown.
-    if (granularity > 1 && shape.rank() > 0 && shape[0] < 0) {
-      shape.set(0, granularity);
-    }
-    if (!dtype_is_dense(leaf.dtype) || !shape.fully_known()) return 0;
-    double size = static_cast<double>(dtype_size(leaf.dtype));
-    for (std::size_t i = 0; i < shape.rank(); ++i) {
-      size *= static_cast<double>(shape[i]);
-    }
-    bytes += size;
-  }
-  return bytes / static_cast<double>(granularity);
-}
-
-void SegmentPipe::expect_bytes(const Spec& spec) {
-  const double bytes = known_bytes(spec);
-  if (bytes == 0) return;
-  bytes_per_row_ = bytes;
-  if (Stage* stage = last_stage()) {
-    stage->bytes_per_row.store(bytes_per_row_, std::memory_order_relaxed);
-  }
-}
-
-void SegmentPipe::expect_passing(const Spec& spec) {
-  passing_per_row_ = std::max(passing_per_row_, known_bytes(spec));
-}
-
-void SegmentPipe::expect_as_before() {
-  const Stage* stage = last_stage();
-  if (bytes_per_row_ > 0 || stage == nullptr) return;
-  bytes_per_row_ = stage->bytes_per_row.load(std::memory_order_relaxed);
-}
-
 void SegmentPipe::account_wait(int reason) {
   if (reason == wait_reason_) return;
   const std::int64_t now = run_.claim_time();
@@ -202,8 +130,10 @@ void SegmentPipe::account_wait(int reason) {
 }
 
 bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
-  // With an explicit width w, w calls may run for the element waited for.
-  const std::int64_t extra = user_code && cap > 1 ? cap - 1 : 0;
+  // With an explicit width w, w calls may run for the element waited for; not
+  // on demand, where one of them might begin after next() has returned.
+  const std::int64_t extra =
+      user_code && cap > 1 && !run_.on_demand() ? cap - 1 : 0;
   std::int64_t allowed = allowance(demand, extra);
   if (!script_.empty()) {
     // An order that is being repeated may want a later row first.
@@ -270,8 +200,11 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
         return false;  // find_work() looks again
       }
       work.sample =
-          claims_ % kSampleEvery == 0 || claims_ == kSampleEarly ||
+          claims_ == 0 || claims_ == kSampleEarly ||
+          (claims_ % kSampleEvery == 0 &&
+           run_.claim_time() - sampled_at_ >= kTimedApartNs) ||
           ns_per_row_ * static_cast<double>(work.input_rows) > kLongBlockNs;
+      if (work.sample) sampled_at_ = run_.claim_time();
       ++claims_;
       ++active;
       account_wait(kNone);
@@ -292,27 +225,28 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   return input->find(upstream, kind, work);
 }
 
-// Bytes are known from earlier blocks only. Until the first is back, as many
-// calls as a stage may have at once are taken for the whole budget.
-double SegmentPipe::bytes_to_claim() const {
-  constexpr double kUnknownShare = 1.0 / 64;
-  if (bytes_per_row_ == 0 && user_code) {
-    const auto budget = static_cast<double>(run_.config().memory_budget);
-    return kUnknownShare * budget / static_cast<double>(granularity) +
-           passing_per_row_;
-  }
-  return std::max(bytes_per_row_ + passing_per_row_, 8.0);
-}
-
 Stage* SegmentPipe::last_stage() const {
   if (!links.empty()) return links.back().stage;
   return chain ? chain->base_stage : nullptr;
 }
 
+// The last blocks of a stream are shorter, so that all workers end together:
+// none takes more than half of its share of what is left, down to where a
+// hand-over would count.
+std::int64_t SegmentPipe::last_rows(std::int64_t rows) const {
+  const std::int64_t share =
+      (end_index - next_index) / (2 * std::max(1, run_.cpu_budget()));
+  if (rows <= share || ns_per_row_ == 0) return rows;
+  const auto least = static_cast<std::int64_t>(kLeastTargetNs / ns_per_row_);
+  std::int64_t n = std::max({share, least, std::int64_t{1}});
+  n -= n % align;  // parts of a group are copied together
+  return n > 0 ? std::min(rows, n) : rows;
+}
+
 bool SegmentPipe::claim_input(std::int64_t rows, bool critical, Work& work) {
   if (!ordered) rows = scripted_limit(rows);
   if (from_index) {
-    std::int64_t n = std::min(rows, end_index - next_index);
+    std::int64_t n = last_rows(std::min(rows, end_index - next_index));
     // First blocks are short. The others are whole groups long, but must also
     // end where groups do, or each group would be joined from two of them.
     const std::int64_t over = (next_index + n) % align;
@@ -324,7 +258,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, bool critical, Work& work) {
     work.input_rows = n;
     next_index += n;
   } else {
-    work.input = input->out.take(rows, granularity);
+    input->out.take(rows, granularity, work.input);
     // Joining parts may copy them, so only small ones are worth it.
     while (input_ordered && work.input.size < rows / 4 &&
            input->out.ready_rows() > 0 && work.input.parts.size() < kMaxParts) {
@@ -437,11 +371,13 @@ Mark SegmentPipe::behind_filters(Mark mark) const {
   return mark;
 }
 
-Mark SegmentPipe::output_mark(const Work& work) const {
+// The input's mark is not needed any more.
+Mark SegmentPipe::output_mark(Work& work) const {
   if (work.resumed) return work.resumed->mark;
   // Given when the place in the order is known.
   if (!ordered) return {};
-  return behind_filters(input_mark(work));
+  return behind_filters(work.from_index ? input_mark(work)
+                                        : std::move(work.input.mark));
 }
 
 Mark SegmentPipe::take_first_mark() {
@@ -488,38 +424,6 @@ StatusOr<Block> SegmentPipe::materialize(Work& work) {
   }
   if (blocks.size() == 1) return std::move(blocks.front());
   return join_blocks(blocks);
-}
-
-// Elements that alone are larger than the budget become errors.
-void SegmentPipe::refuse_oversized(Block& block) const {
-  const std::int64_t budget = run_.config().memory_budget;
-  BlockBuilder builder;
-  bool any = false;
-  for (std::int64_t row = 0; row < block.size(); ++row) {
-    if (ErrorRef error = block.error_ref(row)) {
-      builder.add_error(std::move(error));
-      continue;
-    }
-    Element element = block.element(row);
-    const std::int64_t bytes = element.byte_size();
-    if (bytes <= budget) {
-      builder.add(std::move(element));
-      continue;
-    }
-    any = true;
-    auto error = std::make_shared<ElementError>();
-    error->status = absl::ResourceExhaustedError(absl::StrCat(
-        "one element of ", bytes, " bytes is larger than memory_budget (",
-        budget, " bytes)"));
-    error->stage = links.empty() ? label() : links.back().stage->label;
-    error->element = block.origins().at(row).to_string();
-    builder.add_error(std::move(error));
-  }
-  if (!any) return;
-  auto built = builder.finish();
-  if (!built.ok()) return;
-  built->set_origins(block.origins());
-  block = *std::move(built);
 }
 
 void SegmentPipe::run(Work& work) {
@@ -581,7 +485,8 @@ void SegmentPipe::run(Work& work) {
   const bool marks = work.sample || work.tracer != nullptr;
   if (work.sample) work.stage_bytes.push_back(block.byte_size());
   if (marks) mark();
-  BatchSink sink(work.batch_memory);
+  std::optional<BatchSink> sink;
+  if (!work.batch_memory.empty()) sink.emplace(work.batch_memory);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
     const bool last = i + 1 == links.size();
@@ -595,7 +500,7 @@ void SegmentPipe::run(Work& work) {
         link.traits.may_stop && !work.left && may_give_back(i)
             ? scheduler.overdue()
             : nullptr;
-    context.sink = last && !work.batch_memory.empty() ? &sink : nullptr;
+    context.sink = last && sink ? &*sink : nullptr;
     context.stage = &link.stage->info;
     context.stage_salt = link.draws_for()->salt;
     const std::int64_t rows = block.size();
@@ -633,28 +538,33 @@ void SegmentPipe::run(Work& work) {
     work.bytes = block.byte_size();
     work.errors = static_cast<std::int64_t>(block.errors().size());
   }
-  work.reservation.resize(work.bytes);
-  work.bytes += context.charged_bytes;
   // Inputs are let go before the result is filed: their bytes are free then.
-  Charge input_charge = std::exchange(shared->charge, {});
+  Charge input_charge = std::move(shared->charge);
+  work.input_bytes = work.input.byte_size() + input_charge.bytes();
+  if (work.left) {
+    work.reservation.resize(work.bytes);
+  } else {
+    work.reservation.merge(input_charge, work.bytes);
+  }
+  work.bytes += context.charged_bytes;
   if (!block.empty()) {
     shared->charge = std::move(work.reservation);
     work.output.add(Rows(BlockRef(std::move(shared))));
   }
-  work.input_bytes = work.input.byte_size() + input_charge.bytes();
   if (work.left) {
     work.left->mark = work.output.mark.after(work.output.size);
     work.left->keep = work.resumed ? std::move(work.resumed->keep)
                                    : std::move(work.input.parts);
     if (in_place) {
-      work.left->keep.assign(1, Rows(BlockRef(make_ref<SharedBlock>(
-                                    Block(), std::move(input_charge)))));
+      work.left->keep.clear();
+      work.left->keep.push_back(Rows(
+          BlockRef(make_ref<SharedBlock>(Block(), std::move(input_charge)))));
     }
   }
-  input_charge = Charge();
+  input_charge.reset();
   work.input.parts.clear();
   if (work.resumed) work.resumed->keep.clear();
-  work.batch_memory = {};
+  if (sink) work.batch_memory = {};
   work.finished = clock.now();
   work.lock_wait_ns = LockWait::total_ns() - lock_start;
   if (work.sample) work.cpu_ns = clock.thread_cpu() - cpu_start;
@@ -688,7 +598,11 @@ void SegmentPipe::learn(const Work& work) {
     passing_per_row_ = std::max(passing, (passing_per_row_ + passing) / 2);
   }
   if (Stage* stage = last_stage()) {
-    stage->bytes_per_row.store(bytes_per_row_, std::memory_order_relaxed);
+    // Not written without need: the other cores have it in their caches.
+    if (stage->bytes_per_row.load(std::memory_order_relaxed) !=
+        bytes_per_row_) {
+      stage->bytes_per_row.store(bytes_per_row_, std::memory_order_relaxed);
+    }
     const auto least = static_cast<double>(granularity);
     const double made = bytes * least;
     const double taken = static_cast<double>(work.input_bytes) / rows * least;
@@ -710,8 +624,9 @@ void SegmentPipe::learn(const Work& work) {
   }
   const double target = std::min(by_time, by_bytes);
   const double grown = 2.0 * rows;
-  rows_target_ = std::max<std::int64_t>(granularity,
-                                        std::llround(std::min(target, grown)));
+  const std::int64_t rounded =
+      static_cast<std::int64_t>(std::min(target, grown) + 0.5);
+  rows_target_ = std::max(granularity, rounded);
 }
 
 void SegmentPipe::complete(Work& work) {
@@ -734,7 +649,7 @@ void SegmentPipe::complete(Work& work) {
     StageStats& stats = chain->base_stage->stats;
     stats.elements += work.input_rows;
     ++stats.blocks;
-    stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
+    if (active >= stats.max_parallelism) stats.max_parallelism = active + 1;
     for (const IndexChain::Map& map : chain->maps) {
       map.stage->stats.elements += work.input_rows;
     }
@@ -746,7 +661,7 @@ void SegmentPipe::complete(Work& work) {
       stage->stats.elements += work.rows_out[i];
     }
     ++stats.blocks;
-    stats.max_parallelism = std::max(stats.max_parallelism, active + 1);
+    if (active >= stats.max_parallelism) stats.max_parallelism = active + 1;
   }
   for (const auto& [stage, counters] : work.done) {
     stage->stats.work.add(counters);
@@ -773,7 +688,7 @@ void SegmentPipe::complete(Work& work) {
   }
   if (!links.empty()) {
     if (links.back().last) links.back().stage->stats.bytes += work.bytes;
-    links.back().stage->stats.errors += work.errors;
+    if (work.errors > 0) links.back().stage->stats.errors += work.errors;
   } else if (chain) {
     chain->base_stage->stats.bytes += work.bytes;
   }

@@ -23,7 +23,7 @@ void SegmentPipe::grow_width(int blocked_calls, int all_width) {
   if (run_.config().autotune && blocked_calls >= std::max(all_width, width) &&
       all_width < kMaxWidth && width < limit) {
     width = std::min(limit, width * 2);
-    tuned_calls = completed_calls;
+    tuned_at = 0;  // what was counted until now is of fewer calls
     run_.log(label(), absl::StrCat("width ", width),
              absl::StrCat("all ", blocked_calls, " calls wait"));
   }
@@ -51,7 +51,7 @@ void SegmentPipe::leave_elastic_lane() {
   }
   blocking = false;
   tuned_at = 0;
-  tuned_rate = 0;
+  width_search = {};
   run_.log(label(), "runs on the CPU lane",
            "its calls work in other processes, or wait for a lock that they "
            "take in turn");
@@ -70,28 +70,18 @@ void SegmentPipe::tune(std::int64_t now) {
   }
   const double rate = static_cast<double>(completed_calls - tuned_calls) /
                       static_cast<double>(now - tuned_at);
-  const int limit = cap > 0 ? cap : kMaxWidth;
+  const double rate_before = width_search.last_rate();
   const int before = width;
-  if (!has_credit()) {
-    width = std::max(1, width - std::max(1, width / 8));
-    tuned_direction = -1;
-  } else if (tuned_rate == 0 || rate > tuned_rate * 1.05) {
-    width =
-        std::clamp(width + tuned_direction * std::max(1, width / 4), 1, limit);
-  } else if (rate < tuned_rate * 0.95) {
-    tuned_direction = -tuned_direction;
-    width =
-        std::clamp(width + tuned_direction * std::max(1, width / 4), 1, limit);
-  }
+  const bool wanted = has_credit();
+  width = width_search.next(width, cap > 0 ? cap : kMaxWidth, rate, wanted);
   if (width != before) {
     run_.log(label(), absl::StrCat("width ", before, " -> ", width),
-             has_credit()
+             wanted
                  ? absl::StrCat("rate ", static_cast<std::int64_t>(rate * 1e9),
                                 " calls/s, was ",
-                                static_cast<std::int64_t>(tuned_rate * 1e9))
+                                static_cast<std::int64_t>(rate_before * 1e9))
                  : std::string("the next stage has enough"));
   }
-  tuned_rate = rate;
   tuned_at = now;
   tuned_calls = completed_calls;
 }

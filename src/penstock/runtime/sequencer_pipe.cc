@@ -215,7 +215,9 @@ SequencerPipe::SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op,
       traits_(op_->traits()),
       stage_(stage),
       held_(&run.account(), 0),
-      holds_rows_(dynamic_cast<const HoldsRows*>(op_.get())) {}
+      holds_rows_(dynamic_cast<const HoldsRows*>(op_.get())) {
+  if (traits_.user_code) run.note_user_code();
+}
 
 SequencerPipe::~SequencerPipe() { note_kept(0); }
 
@@ -330,6 +332,42 @@ std::int64_t SequencerPipe::affordable_rows(const Demand& demand) const {
   return std::max<std::int64_t>(rows, reserve ? 1 : 0);
 }
 
+std::int64_t SequencerPipe::rows_for(std::int64_t outputs) const {
+  const double rows = static_cast<double>(outputs) * need_.per_output;
+  if (rows >= static_cast<double>(kUnlimited)) return need_.rows;
+  return std::max(need_.rows, static_cast<std::int64_t>(rows) - need_.held);
+}
+
+bool SequencerPipe::opened(std::size_t i) const {
+  return i >= static_cast<std::size_t>(traits_.num_inputs) &&
+         pipes_[i] != nullptr;
+}
+
+std::int64_t SequencerPipe::made(std::size_t i) const {
+  return inputs_[i].rows + pipes_[i]->out.total_rows();
+}
+
+SequencerPipe::TurnsAhead SequencerPipe::turns_ahead(
+    std::int64_t outputs) const {
+  if (need_.in_turn == 0 || outputs < 1) return {};
+  outputs = std::min(outputs, std::int64_t{1} << 30);  // no product overflows
+  const auto needed = static_cast<std::size_t>(need_.input);
+  std::int64_t inputs = 0;
+  std::int64_t left = outputs - std::max(rows_for(outputs), made(needed));
+  for (std::size_t i = 0; i < pipes_.size(); ++i) {
+    if (!opened(i)) continue;
+    ++inputs;
+    if (i != needed) left -= made(i);
+  }
+  // Those that are not open yet will want theirs before the second turns.
+  const std::int64_t in_turn = std::min(need_.in_turn, outputs);
+  const std::int64_t cycle =
+      std::max({inputs, std::min(need_.cycle, outputs), std::int64_t{1}});
+  left -= in_turn * (cycle - inputs);
+  const std::int64_t turns = outputs / cycle / in_turn;
+  return {in_turn * std::max<std::int64_t>(1, turns), left};
+}
+
 bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   const std::int64_t allowed = allowance(demand, 0);
   const auto needed = static_cast<std::size_t>(need_.input);
@@ -351,9 +389,9 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     running_ = true;
     critical_ = demand.critical && out.empty();
     room_ = std::min({allowed, affordable,
-                      traits_.user_code         ? user_room_
-                      : traits_.granularity > 1 ? kGroupedRoomRows
-                                                : kRoomRows});
+                      traits_.user_code     ? user_room_
+                      : traits_.groups_rows ? kGroupedRoomRows
+                                            : kRoomRows});
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       refill(inputs_[i], i == needed ? need_.rows : 1);
     }
@@ -384,23 +422,34 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   Demand upstream;
   const bool unbounded = allowed == kUnlimited;
   if (waits_for_input) {
-    upstream.rows = unbounded     ? kUnlimited
-                    : allowed > 0 ? std::max<std::int64_t>(
-                                        0, need_.rows - inputs_[needed].rows)
-                                  : 0;
+    upstream.rows = unbounded ? kUnlimited
+                    : allowed > 0
+                        ? std::max<std::int64_t>(
+                              0, rows_for(allowed) - inputs_[needed].rows)
+                        : 0;
     upstream.critical = demand.critical && out.empty();
     if (startable(needed) && pipes_[needed]->find(upstream, kind, work)) {
       return true;
     }
   }
-  upstream.rows = unbounded ? kUnlimited : 0;
-  upstream.critical = false;
   // Then those that come after it: inputs take turns.
+  TurnsAhead ahead;
+  if (waits_for_input && !unbounded) ahead = turns_ahead(allowed);
+  upstream.critical = false;
   for (std::size_t k = 0; k < pipes_.size(); ++k) {
     const std::size_t i = (needed + k) % pipes_.size();
     if (pipes_[i] == nullptr || (waits_for_input && i == needed) ||
         !startable(i)) {
       continue;
+    }
+    upstream.rows = unbounded ? kUnlimited : 0;
+    // Nothing ahead while a worker runs a step: the inputs are its own then.
+    if (ahead.left > 0 && opened(i)) {
+      const std::int64_t more = std::min(ahead.turn - made(i), ahead.left);
+      if (more > 0) {
+        ahead.left -= more;
+        upstream.rows = pipes_[i]->out.total_rows() + more;
+      }
     }
     if (pipes_[i]->find(upstream, kind, work)) return true;
   }
@@ -431,7 +480,10 @@ void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
 void SequencerPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
   // CPU time is measured for long claims and for some of the others.
-  work.sample = claims_++ % kSampleSteps == 0 || long_claims_;
+  work.sample = long_claims_ || (claims_ % kSampleSteps == 0 &&
+                                 work.started - sampled_at_ >= kTimedApartNs);
+  if (work.sample) sampled_at_ = work.started;
+  ++claims_;
   const std::int64_t cpu_start = work.sample ? clock.thread_cpu() : 0;
   WorkCounters& counters = work_counters();
   counters = {};

@@ -300,7 +300,7 @@ TEST(Simulation, RestoresRepeatTheOrderOfNestedDatasetsToo) {
     Iterator it = dataset.iterator();
     std::vector<std::int64_t> expected = run_to_end(it);
     std::sort(expected.begin(), expected.end());
-    for (int seed = 0; seed < seeds() / 3; ++seed) {
+    for (int seed = 0; seed < seeds() / 10; ++seed) {
       std::vector<std::int64_t> got =
           run_in_pieces(dataset, schedule(seed), 1 + seed % 5, expected.size());
       std::sort(got.begin(), got.end());

@@ -19,6 +19,7 @@ class Regroup final : public Sequencer {
   SequencerTraits traits() const override {
     SequencerTraits traits;
     traits.granularity = size_;
+    traits.groups_rows = true;
     return traits;
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
@@ -32,7 +33,7 @@ class Regroup final : public Sequencer {
     std::int64_t rows = std::min(available, std::max(out.room(), size_));
     rows -= rows % size_;
     if (rows == 0) {
-      if (!in.ended(0)) return Step::need(0, size_);
+      if (!in.ended(0)) return Step::need_each(0, size_, 1);
       if (drop_remainder_ || available == 0) return Step::end();
       rows = available;
     }
@@ -233,12 +234,13 @@ StatusOr<Block> uniform_rows(const Block& rows) {
   const auto& elements = rows.elements();
   BlockBuilder builder;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (elements[i].structure() != elements[0].structure()) {
+    Element element = elements[i];
+    if (!element.order_like(elements[0].structure())) {
       return mismatch(rows, static_cast<std::int64_t>(i), "structure",
                       elements[0].structure()->to_string(),
-                      elements[i].structure()->to_string());
+                      element.structure()->to_string());
     }
-    builder.add(elements[i]);
+    builder.add(std::move(element));
   }
   PS_ASSIGN_OR_RETURN(Block out, builder.finish());
   out.set_origins(rows.origins());

@@ -166,6 +166,8 @@ StatusOr<std::shared_ptr<const Operator>> make_bucket_by_sequence_length(
         }
       }
       padded.padding_values = options.padding_values;
+      padded.padded_shapes_as = options.padded_shapes_as;
+      padded.padding_values_as = options.padding_values_as;
       padded.drop_remainder = options.drop_remainder;
       PS_ASSIGN_OR_RETURN(batch, make_padded_batch(size, std::move(padded)));
     }

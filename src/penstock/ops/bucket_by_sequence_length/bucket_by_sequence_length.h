@@ -15,6 +15,8 @@ struct BucketOptions {
   /// As padded_batch takes them.
   std::vector<PartialShape> padded_shapes;
   std::vector<Tensor> padding_values;
+  const Structure* padded_shapes_as = nullptr;
+  const Structure* padding_values_as = nullptr;
   /// Pads open dimensions to the longest length of the bucket.
   bool pad_to_bucket_boundary = false;
   bool no_padding = false;

@@ -91,7 +91,7 @@ class Choose final : public SequencerOp {
           out.emit(in.take(input, 1));
           in.take(0, 1);
         } else if (!in.ended(input)) {
-          return Step::need(input);
+          return Step::need_each(input, 1, 1.0 / static_cast<double>(n_));
         } else if (stop_) {
           return Step::end();
         } else {

@@ -72,7 +72,7 @@ class Concatenate final : public SequencerOp, public IndexedOp {
     if (state.open < 0) {
       const int restored = std::exchange(state.restored, -1);
       PS_ASSIGN_OR_RETURN(state.open, open(state, in, state.current, restored));
-      return Step::need(state.open, out.room());
+      return Step::need_each(state.open, out.room(), 1);
     }
     const bool ended = in.ended(state.open);
     if (in.available(state.open) > 0) {
@@ -82,7 +82,7 @@ class Concatenate final : public SequencerOp, public IndexedOp {
       out.emit(in.take(state.open, out.room()));
       return Step::more();
     }
-    if (!ended) return Step::need(state.open, out.room());
+    if (!ended) return Step::need_each(state.open, out.room(), 1);
     in.close(state.open);
     ++state.current;
     state.open = std::exchange(state.next, -1);

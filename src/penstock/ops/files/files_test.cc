@@ -124,9 +124,11 @@ TEST(TextLines, RefusesWrongArguments) {
             "text_lines: skip_lines must be >= 0, got -1");
   EXPECT_THAT(error_of([] { Dataset::text_lines("x", {.compression = "7z"}); }),
               HasSubstr("text_lines: compression must be"));
-  EXPECT_THAT(
+  EXPECT_EQ(
       error_of([] { Dataset::text_lines("x", {.num_parallel_reads = 0}); }),
-      HasSubstr("got 0"));
+      "text_lines: num_parallel_reads must be >= 1 or AUTOTUNE, got 0");
+  EXPECT_EQ(error_of([] { Dataset::tfrecord("x", {.num_parallel_reads = 0}); }),
+            "tfrecord: num_parallel_reads must be >= 1 or AUTOTUNE, got 0");
 }
 
 TEST(FixedLengthRecords, RefusesWrongArguments) {

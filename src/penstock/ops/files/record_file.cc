@@ -137,7 +137,11 @@ class RecordFile final : public SequencerOp {
     const auto& state = s.as<Reading>();
     writer.own.boolean(state.opened);
     const SplitPassing& passing = state.cut.passing;
-    writer.own.i64(passing.active ? passing.begin : state.offset);
+    // Below zero: the record there was refused and counted, and the next one is
+    // being looked for.
+    writer.own.i64(!passing.active ? state.offset
+                   : passing.told  ? -1 - passing.begin
+                                   : passing.begin);
     writer.own.i64(state.record);
   }
   Status restore(SequencerState& s, Decoder& own) const override {
@@ -145,7 +149,13 @@ class RecordFile final : public SequencerOp {
     state.opened = own.boolean();
     state.offset = own.i64();
     state.record = own.i64();
-    if (state.offset < 0 || state.record < 0) own.fail();
+    if (state.offset < 0) {
+      const std::int64_t begin = -1 - state.offset;
+      state.cut.passing.start(begin, absl::OkStatus());
+      state.cut.passing.told = true;
+      state.offset = begin == INT64_MAX ? begin : begin + 1;
+    }
+    if (state.record < 0) own.fail();
     return own.status(format_->op);
   }
   std::int64_t held_bytes(const SequencerState& s) const override {

@@ -77,6 +77,9 @@ struct MergeState final : SequencerState {
   std::size_t used_slots = 0;
   std::size_t position = 0;  // whose turn it is
   std::int64_t taken = 0;    // elements of this turn
+  // Since it was made or restored: outer elements, and what they gave.
+  std::int64_t filled = 0;
+  std::int64_t emitted = 0;
 
   // While restoring: outer elements [reading, read_to) to be read again.
   std::vector<Missing> missing;
@@ -326,6 +329,7 @@ class Merge final : public Sequencer, public HoldsRows {
     assign(state, in, slot, chunk.rows, i, chunk.mark.after(i),
            state.next_number, -1);
     ++state.next_number;
+    ++state.filled;
     --state.queued;
     if (chunk.used == chunk.rows.size()) state.chunks.pop_front();
     return Fill::kFilled;
@@ -472,6 +476,15 @@ class Merge final : public Sequencer, public HoldsRows {
     return static_cast<std::size_t>(options_.cycle_length);
   }
 
+  /// An outer element; as many of them as give the outputs there is room for,
+  /// if they go on as they did.
+  static Step need_more(const MergeState& state) {
+    if (state.emitted == 0) return Step::need(0);
+    return Step::need_each(
+        0, 1,
+        static_cast<double>(state.filled) / static_cast<double>(state.emitted));
+  }
+
   Step in_turn(MergeState& state, Inputs& in, std::int64_t room,
                Emitter& emitter) const {
     while (room > 0 && !emitter.full()) {
@@ -480,7 +493,7 @@ class Merge final : public Sequencer, public HoldsRows {
       Slot& slot = state.slots[state.position];
       if (!slot.used) {
         const Fill filled = fill(state, in, slot);
-        if (filled == Fill::kWait) return Step::need(0);
+        if (filled == Fill::kWait) return need_more(state);
         if (filled == Fill::kEnd) {
           state.slots.erase(state.slots.begin() +
                             static_cast<std::ptrdiff_t>(state.position));
@@ -496,9 +509,15 @@ class Merge final : public Sequencer, public HoldsRows {
         release(state, in, slot);
         pass_on(state);
       } else if (got.rows == 0) {
-        return Step::need(slot.input, max);
+        Step step = Step::need(slot.input, max);
+        if (cycle() > 1) {
+          step.in_turn = options_.block_length;
+          step.cycle = options_.cycle_length;
+        }
+        return step;
       } else {
         room -= got.rows;
+        state.emitted += got.rows;
         count(state, got.rows);
       }
     }

@@ -30,10 +30,15 @@ TEST(FromTensorSlices, DoesNotCopy) {
     EXPECT_EQ(row[0].data(), matrix.data() + 64 * i++);
   }
   EXPECT_EQ(i, 64);
-  // A batch of consecutive slices is a view too.
-  const Element batch =
-      *Dataset::from_tensor_slices(matrix).batch(64).iterator().next();
-  EXPECT_EQ(batch[0].data(), matrix.data());
+  // A batch of consecutive slices is a view too, in whatever pieces they came.
+  for (const std::int64_t rows : {1, 7, 40, 64}) {
+    const Element batch = *Dataset::from_tensor_slices(matrix)
+                               .batch(64)
+                               .with_options({.max_block_rows = rows})
+                               .iterator()
+                               .next();
+    EXPECT_EQ(batch[0].data(), matrix.data()) << "blocks of " << rows;
+  }
 }
 
 TEST(FromTensorSlices, LargeRowsAreSharedInAnyOrder) {

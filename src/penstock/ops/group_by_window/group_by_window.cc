@@ -90,6 +90,7 @@ struct GroupState final : SequencerState {
   std::int64_t emitted = 0;   // windows and errors let out
   absl::flat_hash_map<std::int64_t, Window> windows;
   absl::flat_hash_map<std::int64_t, std::int64_t> capacities;
+  std::int64_t largest = 1;                         // window so far
   std::deque<std::pair<std::int64_t, Mark>> marks;  // (number, place)
   std::vector<std::int64_t> leftover;  // keys at the end, the last one first
   std::int64_t reading = 0;  // while restoring: the next element's number
@@ -114,6 +115,7 @@ class Group final : public Sequencer, public HoldsRows {
     state->stage = context.stage->to_string();
     state->spec = context.input_specs[0];
     state->path = context.path;
+    state->largest = std::max<std::int64_t>(1, options_.window_size);
     return state;
   }
   std::int64_t row_bytes(const SequencerState& s) const override {
@@ -141,7 +143,9 @@ class Group final : public Sequencer, public HoldsRows {
       in.take(0, taken);
     }
     if (in.available(0) > 0) return Step::more();
-    if (!in.ended(0)) return Step::need(0);
+    if (!in.ended(0)) {
+      return Step::need_each(0, 1, static_cast<double>(state.largest));
+    }
     while (room > 0 && !state.windows.empty()) {
       if (state.leftover.empty()) {
         for (const auto& [key, window] : state.windows) {
@@ -222,6 +226,7 @@ class Group final : public Sequencer, public HoldsRows {
                               " for key ", key);
     }
     state.capacities[key] = size;
+    state.largest = std::max(state.largest, size);
     return size;
   }
 
@@ -405,7 +410,7 @@ class GroupByWindow final : public Operator {
 
 StatusOr<std::shared_ptr<const Operator>> make_group_by_window(
     FunctionRef key, DatasetFunctionRef reduce, GroupByWindowOptions options) {
-  if ((options.window_size != 0) == (options.window_size_func != nullptr)) {
+  if (options.window_size != 0 && options.window_size_func != nullptr) {
     return invalid_argument(to_absl(options.op),
                             ": give either window_size or window_size_func");
   }

@@ -168,6 +168,13 @@ TEST(GroupByWindow, RefusesBadArguments) {
   const auto ds = Dataset::range(3);
   const auto key = [](std::int64_t x) { return x; };
   EXPECT_EQ(build_error([&] { ds.group_by_window(key, batch10, {}); }),
+            "group_by_window: window_size must be >= 1, got 0");
+  EXPECT_EQ(build_error([&] {
+              ds.group_by_window(
+                  key, batch10,
+                  {.window_size = 2,
+                   .window_size_func = [](std::int64_t k) { return k; }});
+            }),
             "group_by_window: give either window_size or window_size_func");
   EXPECT_EQ(build_error(
                 [&] { ds.group_by_window(key, batch10, {.window_size = -1}); }),

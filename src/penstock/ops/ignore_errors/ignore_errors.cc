@@ -36,7 +36,7 @@ class ErrorSkipper final : public Sequencer {
                       Outputs& out) const override {
     auto& counts = s.as<Counts>();
     if (in.available(0) == 0) {
-      return in.ended(0) ? Step::end() : Step::need(0);
+      return in.ended(0) ? Step::end() : Step::need_each(0, 1, 1);
     }
     const Rows rows = in.take(0, out.room());
     std::int64_t begin = 0;
@@ -44,12 +44,17 @@ class ErrorSkipper final : public Sequencer {
       ++counts.seen;
       if (rows.block().error_at(rows.at(i)) == nullptr) continue;
       const ErrorRef error = rows.block().error_ref(rows.at(i));
-      if (!of_.match(*error, counts.stage) || !accept(counts)) {
-        continue;  // stays in the stream
-      }
-      out.skipped(error);
+      if (!of_.match(*error, counts.stage)) continue;  // stays in the stream
       if (i > begin) out.emit(rows.slice(begin, i));
       begin = i + 1;
+      std::string reason = refusal(counts);
+      if (reason.empty()) {
+        ++counts.skipped;
+        out.skipped(error);
+      } else {
+        out.emit(with_reason(*error, std::move(reason),
+                             rows.block().origins().at(rows.at(i))));
+      }
     }
     if (rows.size() > begin) out.emit(rows.slice(begin, rows.size()));
     return Step::more();
@@ -70,17 +75,34 @@ class ErrorSkipper final : public Sequencer {
     std::int64_t skipped = 0;
     StageInfo stage;
   };
-  bool accept(Counts& counts) const {
-    if (limit_ && counts.skipped >= *limit_) return false;
-    // A rate needs a few elements before it means anything.
-    constexpr std::int64_t kRateAfter = 20;
-    if (rate_ && counts.seen >= kRateAfter &&
-        static_cast<double>(counts.skipped + 1) >
-            *rate_ * static_cast<double>(counts.seen)) {
-      return false;
+  // Why no further error is skipped; empty if this one may be.
+  std::string refusal(const Counts& counts) const {
+    if (limit_ && counts.skipped >= *limit_) {
+      return absl::StrCat("the limit is ", *limit_);
     }
-    ++counts.skipped;
-    return true;
+    if (rate_ && !within_rate(counts)) {
+      return absl::StrCat(counts.skipped + 1, " of ", counts.seen,
+                          " elements failed, the rate is ", *rate_);
+    }
+    return {};
+  }
+
+  static Rows with_reason(const ElementError& error, std::string reason,
+                          const Origin& origin) {
+    auto told = std::make_shared<ElementError>(error);
+    told->not_skipped = std::move(reason);
+    Block block(nullptr, {}, 1, Origins(origin.path, origin.ordinal));
+    block.errors().emplace_back(0, std::move(told));
+    return Rows(BlockRef(make_ref<SharedBlock>(std::move(block))));
+  }
+
+  // One more than the share, so that errors that lie evenly pass, whichever
+  // element is the first of them. At the start as many as among 20 elements: a
+  // share of a few says nothing, but half of ten must not pass as a tenth.
+  bool within_rate(const Counts& counts) const {
+    constexpr std::int64_t kFew = 20;
+    const auto seen = static_cast<double>(std::max(counts.seen, kFew));
+    return *rate_ > 0 && static_cast<double>(counts.skipped) <= *rate_ * seen;
   }
 
   std::optional<std::int64_t> limit_;

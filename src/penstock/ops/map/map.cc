@@ -106,13 +106,12 @@ class Map final : public TransformOp,
 
 }  // namespace
 
-StatusOr<int> parallel_cap(std::string_view op, std::int64_t calls) {
+StatusOr<int> parallel_cap(std::string_view op, std::int64_t calls,
+                           std::string_view parameter) {
   if (calls == kAutotune) return 0;
   if (calls < 1) {
-    return invalid_argument(to_absl(op),
-                            ": num_parallel_calls must be >= 1 or AUTOTUNE, "
-                            "got ",
-                            calls);
+    return invalid_argument(to_absl(op), ": ", to_absl(parameter),
+                            " must be >= 1 or AUTOTUNE, got ", calls);
   }
   return static_cast<int>(
       std::min<std::int64_t>(calls, std::numeric_limits<int>::max()));

@@ -83,7 +83,8 @@ class Collect final : public Sequencer {
         return Step::more();
       }
       if (in.available(0) == 0) {
-        if (!in.ended(0)) return Step::need(0);
+        // One element at least.
+        if (!in.ended(0)) return Step::need_each(0, 1, 1);
         if (state.open.empty() || layout_->options().drop_remainder) {
           return Step::end();
         }

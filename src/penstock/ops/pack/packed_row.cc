@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "penstock/memory/literal.h"
 #include "penstock/ops/leaf_label.h"
 
 namespace penstock::ops {
@@ -104,7 +106,7 @@ StatusOr<Spec> PackLayout::output_spec(const Spec& input) const {
     }
     const Tensor* value = padding(i);
     if (value != nullptr && leaf.dtype != DType::kInvalid &&
-        value->dtype() != leaf.dtype) {
+        !literal_as(*value, leaf.dtype)) {
       return invalid_argument("padding_values", which, " must be ",
                               to_absl(dtype_name(leaf.dtype)), ", got ",
                               to_absl(dtype_name(value->dtype())));
@@ -146,7 +148,7 @@ Status PackLayout::measure(
                               "; use a larger length, or split_long");
     }
     const Tensor* value = padding(i);
-    if (value != nullptr && value->dtype() != tensor.dtype()) {
+    if (value != nullptr && !literal_as(*value, tensor.dtype())) {
       return invalid_argument("padding_values", leaf_label(i, leaves),
                               " must be ", to_absl(dtype_name(tensor.dtype())),
                               ", got ", to_absl(dtype_name(value->dtype())));
@@ -175,7 +177,9 @@ StatusOr<Tensor> PackLayout::write_values(std::span<const Tensor> pieces,
                                           std::size_t leaf) const {
   const std::int64_t n = length(leaf);
   const DType dtype = pieces.front().dtype();
-  const Tensor* filler = padding(leaf);
+  const Tensor* given = padding(leaf);
+  const std::optional<Tensor> filler =
+      given != nullptr ? literal_as(*given, dtype) : std::nullopt;
   if (dtype == DType::kString) {
     std::vector<std::string_view> values;
     values.reserve(static_cast<std::size_t>(n));
@@ -185,7 +189,7 @@ StatusOr<Tensor> PackLayout::write_values(std::span<const Tensor> pieces,
       }
     }
     values.resize(static_cast<std::size_t>(n),
-                  filler != nullptr ? filler->str() : std::string_view());
+                  filler ? filler->str() : std::string_view());
     return Tensor::strings(values, Shape{n});
   }
   PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(dtype, Shape{n}));
@@ -197,7 +201,7 @@ StatusOr<Tensor> PackLayout::write_values(std::span<const Tensor> pieces,
     if (bytes > 0) std::memcpy(to, piece.data(), bytes);
     to += bytes;
   }
-  if (filler == nullptr) {
+  if (!filler) {
     std::memset(to, 0, static_cast<std::size_t>(end - to));
   } else {
     for (; to < end; to += width) std::memcpy(to, filler->data(), width);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "penstock/memory/literal.h"
 #include "penstock/memory/placement.h"
 #include "penstock/ops/batch/batch.h"
 #include "penstock/ops/leaf_label.h"
@@ -33,6 +34,46 @@ Status check_structure(const Structure* s) {
   for (const Structure* child : s->children()) {
     PS_RETURN_IF_ERROR(check_structure(child));
   }
+  return absl::OkStatus();
+}
+
+// Which of the values that are given as `given` is for each leaf of `actual`;
+// one in place of a component is for all of it.
+bool spread(const Structure* given, std::size_t first, const Structure* actual,
+            std::vector<std::size_t>& values) {
+  if (given->is_leaf()) {
+    values.insert(values.end(), actual->num_leaves(), first);
+    return true;
+  }
+  const std::size_t n = given->children().size();
+  if (given->kind() != actual->kind() || actual->children().size() != n) {
+    return false;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t at =
+        actual->kind() == Kind::kDict ? given->find(actual->keys()[i]) : i;
+    if (at == n ||
+        !spread(given->children()[at], first + given->leaf_offset(at),
+                actual->children()[i], values)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+Status spread_values(const char* what, const Structure*& given,
+                     const Structure* actual, std::vector<T>& values) {
+  if (given == nullptr) return absl::OkStatus();
+  std::vector<std::size_t> from;
+  if (!spread(given, 0, actual, from)) {
+    return invalid_argument(what, " must nest like the elements, ",
+                            actual->to_string(), ", got ", given->to_string());
+  }
+  std::vector<T> out;
+  for (const std::size_t i : from) out.push_back(values[i]);
+  values = std::move(out);
+  given = nullptr;
   return absl::OkStatus();
 }
 
@@ -190,6 +231,10 @@ class PaddedBatch final : public GroupingOp {
     Spec spec = inputs[0];
     if (!spec.known()) return spec;
     PS_RETURN_IF_ERROR(check_structure(spec.structure()));
+    if (nested()) {
+      PS_ASSIGN_OR_RETURN(const PaddedBatch flat, flat_for(spec.structure()));
+      return flat.output_spec(inputs);
+    }
     const std::size_t leaves = spec.leaves().size();
     PS_RETURN_IF_ERROR(check_counts(leaves));
     for (std::size_t i = 0; i < leaves; ++i) {
@@ -208,6 +253,10 @@ class PaddedBatch final : public GroupingOp {
     GroupingOp::add_to(fp);
     fp.add(options_.padded_shapes.size());
     for (const PartialShape& s : options_.padded_shapes) fp.add(s.to_string());
+    for (const Structure* s :
+         {options_.padded_shapes_as, options_.padding_values_as}) {
+      if (s != nullptr) fp.add(s->to_string());
+    }
     fp.add(options_.padding_values.size());
     for (const Tensor& t : options_.padding_values) {
       fp.add(static_cast<std::uint64_t>(t.dtype()));
@@ -225,6 +274,20 @@ class PaddedBatch final : public GroupingOp {
   }
 
  private:
+  // --- values that were given before it was known how elements nest --------
+  bool nested() const {
+    return options_.padded_shapes_as != nullptr ||
+           options_.padding_values_as != nullptr;
+  }
+  StatusOr<PaddedBatch> flat_for(const Structure* structure) const {
+    PaddedBatchOptions flat = options_;
+    PS_RETURN_IF_ERROR(spread_values("padded_shapes", flat.padded_shapes_as,
+                                     structure, flat.padded_shapes));
+    PS_RETURN_IF_ERROR(spread_values("padding_values", flat.padding_values_as,
+                                     structure, flat.padding_values));
+    return PaddedBatch(size_, std::move(flat));
+  }
+
   // --- the static side ----------------------------------------------------
   Status check_counts(std::size_t leaves) const {
     const std::size_t shapes = options_.padded_shapes.size();
@@ -242,7 +305,7 @@ class PaddedBatch final : public GroupingOp {
   Status check_value(std::size_t leaf, std::size_t leaves, DType dtype) const {
     const Tensor* value = padding(leaf);
     if (value == nullptr || dtype == DType::kInvalid ||
-        value->dtype() == dtype) {
+        literal_as(*value, dtype).has_value()) {
       return absl::OkStatus();
     }
     return invalid_argument("padding_values", leaf_label(leaf, leaves),
@@ -295,6 +358,10 @@ class PaddedBatch final : public GroupingOp {
   StatusOr<Element> pad(const Block& group) const {
     PS_ASSIGN_OR_RETURN(const Block rows, uniform_rows(group));
     PS_RETURN_IF_ERROR(check_structure(rows.structure()));
+    if (nested()) {
+      PS_ASSIGN_OR_RETURN(const PaddedBatch flat, flat_for(rows.structure()));
+      return flat.pad(rows);
+    }
     const std::size_t leaves = rows.columns().size();
     PS_RETURN_IF_ERROR(check_counts(leaves));
     Element out(rows.structure(), {});
@@ -384,10 +451,12 @@ class PaddedBatch final : public GroupingOp {
   StatusOr<Tensor> pad_tensors(std::span<const Tensor> rows, const Shape& to,
                                std::size_t leaf) const {
     const Tensor* value = padding(leaf);
-    const Tensor filler = value != nullptr ? *value : Tensor();
-    return rows.front().dtype() == DType::kString
-               ? pad_strings(rows, to, filler)
-               : pad_dense(rows, to, filler);
+    const DType dtype = rows.front().dtype();
+    const Tensor filler = value != nullptr
+                              ? literal_as(*value, dtype).value_or(Tensor())
+                              : Tensor();
+    return dtype == DType::kString ? pad_strings(rows, to, filler)
+                                   : pad_dense(rows, to, filler);
   }
 
   PaddedBatchOptions options_;

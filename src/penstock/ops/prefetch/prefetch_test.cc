@@ -25,5 +25,55 @@ TEST(WithOptions, RefusesBudgetsOfNothingWhenTheGraphIsBuilt) {
             "with_options: memory_budget must be >= 1, got -5");
 }
 
+TEST(WithOptions, StateMovesToOtherOptionsOrNone) {
+  const auto plain = [] {
+    return Dataset::range(40)
+        .filter([](std::int64_t x) { return x % 3 != 0; })
+        .shuffle(7, 5)
+        .batch(4);
+  };
+  const auto one = [&] { return plain().with_options({.cpu_budget = 1}); };
+  const auto two = [&] { return one().with_options({.cpu_budget = 2}); };
+  const std::vector<std::function<Dataset()>> all = {plain, one, two};
+  std::vector<std::string> rest;
+  for (const Element& element : plain().to_list())
+    rest.push_back(element.to_string());
+  rest.erase(rest.begin(), rest.begin() + 3);
+  for (const auto& from : all) {
+    Iterator it = from().iterator();
+    for (int i = 0; i < 3; ++i) it.next();
+    for (const auto& to : all) {
+      Iterator restored = to().iterator(it.state_dict());
+      std::vector<std::string> got;
+      while (auto element = restored.next()) {
+        got.push_back(element->to_string());
+      }
+      EXPECT_EQ(got, rest);
+    }
+  }
+}
+
+TEST(WithOptions, StateMovesToNoOtherOrder) {
+  const Dataset plain =
+      Dataset::range(40).map([](std::int64_t x) { return x; }).shuffle(7, 5);
+  const Dataset any_order = plain.with_options({.deterministic = false});
+  const auto refused = [](const Dataset& from, const Dataset& to) {
+    Iterator it = from.iterator();
+    it.next();
+    try {
+      to.iterator(it.state_dict());
+    } catch (const Error& error) {
+      return error.code() == StatusCode::kFailedPrecondition;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused(plain, any_order));
+  EXPECT_TRUE(refused(any_order, plain));
+  // The outer one wins.
+  const Dataset in_order = any_order.with_options({.deterministic = true});
+  EXPECT_FALSE(refused(plain, in_order));
+  EXPECT_TRUE(refused(any_order, in_order));
+}
+
 }  // namespace
 }  // namespace penstock

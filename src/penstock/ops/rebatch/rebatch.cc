@@ -57,9 +57,10 @@ struct BatchPiece {
 struct RebatchState final : SequencerState {
   std::string stage;
   std::deque<BatchPiece> pieces;
-  std::int64_t held = 0;    // rows
-  std::int64_t passed = 0;  // rows
-  std::int64_t skip = 0;    // after a restore: rows of the first batch
+  std::int64_t held = 0;     // rows
+  std::int64_t passed = 0;   // rows
+  std::int64_t skip = 0;     // after a restore: rows of the first batch
+  std::int64_t largest = 0;  // batch so far, in rows
 };
 
 class Recut final : public Sequencer {
@@ -70,6 +71,7 @@ class Recut final : public Sequencer {
     SequencerTraits traits;
     traits.needs_payload = true;
     traits.granularity = sizes_.round;
+    traits.groups_rows = true;
     return traits;
   }
   StatusOr<std::unique_ptr<SequencerState>> make_state(
@@ -95,7 +97,11 @@ class Recut final : public Sequencer {
     std::int64_t rows = state.held - state.held % sizes_.round;
     const bool last = rows == 0;
     if (last) {
-      if (!in.ended(0)) return Step::need(0);
+      if (!in.ended(0)) {
+        if (state.largest == 0) return Step::need(0);
+        return Step::need_each(0, 1, 1.0 / static_cast<double>(state.largest),
+                               state.held / state.largest + 1);
+      }
       rows = sizes_.drop_remainder ? sizes_.whole(state.held) : state.held;
     }
     out.set_tag(state.passed);
@@ -151,6 +157,7 @@ class Recut final : public Sequencer {
       return absl::DataLossError(
           "a batch is shorter than when the state was saved");
     }
+    state.largest = std::max(state.largest, piece.rows.size());
     piece.begin = std::exchange(state.skip, 0);
     if (piece.left() == 0) return absl::OkStatus();
     state.held += piece.left();

@@ -53,7 +53,7 @@ class Reject final : public Sequencer {
                       Outputs& out) const override {
     auto& state = s.as<Resampled>();
     if (in.available(0) == 0) {
-      return in.ended(0) ? Step::end() : Step::need(0, out.room());
+      return in.ended(0) ? Step::end() : Step::need_each(0, out.room(), 1);
     }
     const Rows rows = in.take(0, out.room());
     std::vector<std::int64_t> kept;

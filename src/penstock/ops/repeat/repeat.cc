@@ -77,7 +77,7 @@ class Repeat final : public SequencerOp, public IndexedOp {
                             open(state, in, state.current + 1,
                                  std::exchange(state.restored_next, -1)));
       }
-      return Step::need(state.open, out.room());
+      return Step::need_each(state.open, out.room(), 1);
     }
     if (in.ended(state.open) && state.next < 0 && state.current + 1 < count_ &&
         in.available(state.open) > 0) {
@@ -88,7 +88,8 @@ class Repeat final : public SequencerOp, public IndexedOp {
       out.emit(in.take(state.open, out.room()));
       return Step::more();
     }
-    if (!in.ended(state.open)) return Step::need(state.open, out.room());
+    if (!in.ended(state.open))
+      return Step::need_each(state.open, out.room(), 1);
     in.close(state.open);
     // An input that is empty twice running would make this loop for ever.
     if (!state.any_data && (state.current == 0 || state.previous_empty)) {
@@ -179,8 +180,8 @@ class Repeat final : public SequencerOp, public IndexedOp {
 
 StatusOr<std::shared_ptr<const Operator>> make_repeat(std::int64_t count) {
   if (count < -1) {
-    return invalid_argument("repeat: count must be >= 0, or -1 for ever, got ",
-                            count);
+    return invalid_argument("repeat: count must be >= 0, got ", count,
+                            " (-1 means for ever)");
   }
   return std::make_shared<Repeat>(count);
 }

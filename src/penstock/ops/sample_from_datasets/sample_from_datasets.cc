@@ -97,7 +97,7 @@ class Sample final : public SequencerOp {
         ++parts;
         --room;
       } else if (!in.ended(input)) {
-        return Step::need(input);
+        return Step::need_each(input, 1, 1.0 / static_cast<double>(n_));
       } else if (options_.stop_on_empty_dataset) {
         return Step::end();
       } else {

@@ -72,7 +72,7 @@ class Scan final : public SequencerOp {
                       Outputs& out) const override {
     auto& state = s.as<ScanState>();
     if (in.available(0) == 0) {
-      return in.ended(0) ? Step::end() : Step::need(0, out.room());
+      return in.ended(0) ? Step::end() : Step::need_each(0, out.room(), 1);
     }
     // Not past the next snapshot, so that one is taken there.
     const Rows rows = in.take(0, std::min(out.room(), kSnapshotRows));

@@ -69,8 +69,8 @@ class Skip final : public CountingOp {
 
 StatusOr<std::shared_ptr<const Operator>> make_skip(std::int64_t count) {
   if (count < -1) {
-    return invalid_argument("skip: count must be >= 0, or -1 for all, got ",
-                            count);
+    return invalid_argument("skip: count must be >= 0, got ", count,
+                            " (-1 means all)");
   }
   return std::make_shared<Skip>(count);
 }

@@ -34,7 +34,10 @@ class Take final : public CountingOp {
     std::int64_t& taken = s.as<Count>().elements;
     if (taken >= limit_) return Step::end();
     if (in.available(0) == 0) {
-      return in.ended(0) ? Step::end() : Step::need(0, out.room());
+      if (in.ended(0)) return Step::end();
+      const std::int64_t left = limit_ - taken;
+      return left <= out.room() ? Step::need(0, left)
+                                : Step::need_each(0, out.room(), 1);
     }
     Rows rows = in.take(0, std::min(limit_ - taken, out.room()));
     taken += rows.size();
@@ -55,8 +58,8 @@ class Take final : public CountingOp {
 
 StatusOr<std::shared_ptr<const Operator>> make_take(std::int64_t count) {
   if (count < -1) {
-    return invalid_argument("take: count must be >= 0, or -1 for all, got ",
-                            count);
+    return invalid_argument("take: count must be >= 0, got ", count,
+                            " (-1 means all)");
   }
   return std::make_shared<Take>(count);
 }

@@ -51,7 +51,7 @@ class Cut final : public Sequencer {
   StatusOr<Step> step(SequencerState&, Inputs& in,
                       Outputs& out) const override {
     if (in.available(0) == 0) {
-      return in.ended(0) ? Step::end() : Step::need(0, out.room());
+      return in.ended(0) ? Step::end() : Step::need_each(0, out.room(), 1);
     }
     const Rows rows = in.take(0, out.room());
     std::int64_t n = 0;

@@ -247,6 +247,23 @@ TEST(TFRecord, AStateBehindADamagedLengthContinues) {
   EXPECT_FALSE(rest.next().has_value());
 }
 
+TEST(TFRecord, AStateBetweenADamagedLengthAndTheNextRecordContinues) {
+  const std::string large(9'000'000, 'x');
+  std::string bytes = framed({"first", large, "next", "last"});
+  bytes[21 + 3] ^= 1;  // the length of the large one
+  const std::string path = fresh_path();
+  put(path, bytes);
+  const Dataset ds = Dataset::tfrecord(path);
+  Iterator it = ds.iterator();
+  EXPECT_EQ((*it.next())[0].str(), "first");
+  EXPECT_THAT(error_of([&] { it.next(); }), HasSubstr("record 1 at byte 21"));
+  Iterator rest = ds.iterator(it.state_dict());
+  EXPECT_EQ((*rest.next())[0].str(), "next");
+  EXPECT_EQ((*rest.next())[0].str(), "last");
+  EXPECT_FALSE(rest.next().has_value());
+  EXPECT_EQ((*it.next())[0].str(), "next");
+}
+
 // Ten megabytes of zeros in a few kilobytes.
 TEST(TFRecord, AZipBombIsRefusedAtTheLimit) {
   for (const char* compression : {"GZIP", "ZLIB", "ZSTD"}) {

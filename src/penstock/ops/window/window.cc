@@ -107,10 +107,13 @@ class WindowOp final : public SequencerOp, public HoldsRows {
     if (state.held < span_) {
       if (!in.ended(0)) {
         std::int64_t rows = 0;
-        if (__builtin_add_overflow(state.to_skip, span_ - state.held, &rows)) {
-          rows = std::numeric_limits<std::int64_t>::max();
+        std::int64_t held = 0;
+        if (__builtin_add_overflow(state.to_skip, span_ - state.held, &rows) ||
+            __builtin_sub_overflow(options_.shift, rows, &held)) {
+          return Step::need(0, std::numeric_limits<std::int64_t>::max());
         }
-        return Step::need(0, rows);
+        return Step::need_each(0, rows, static_cast<double>(options_.shift),
+                               held);
       }
       if (state.held == 0 || options_.drop_remainder) return Step::end();
     }

@@ -197,7 +197,7 @@ class Zip final : public SequencerOp, public IndexedOp {
       if (in.ended(i)) return Step::end();
       if (waits < 0) waits = i;
     }
-    if (waits >= 0) return Step::need(waits, out.room());
+    if (waits >= 0) return Step::need_each(waits, out.room(), 1);
     std::vector<Block> parts;
     for (int i = 0; i < inputs_; ++i) {
       PS_ASSIGN_OR_RETURN(Block part, in.take(i, rows).materialize());
