@@ -25,6 +25,7 @@ from penstock._doctor_facts import (
     plan_of,
     stage_facts,
 )
+from penstock._doctor_loop import Loop
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._iterator import Iterator
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from penstock._dataset import Dataset
 
 _WINDOWS = 12
-_MOST_ERRORS = 1000
-_MOST_STEPS = 200_000  # durations of steps that are kept
 
 
 def doctor(
@@ -153,12 +152,12 @@ class Observation:
         self.put_idle_s = 0.0
         self.errors = 0
         self.restart_s = 0.0  # between two passes over the data
+        self.restart_cpu_s = 0.0
         self.passes = 1
         self.alone = False  # the doctor takes the elements, and nothing else runs
         self.strings = 0  # in an element
         self.hot: dict[str, list[dict[str, Any]]] = {}
         self.unused: dict[str, float] = {}  # share of time for nothing, by stage
-        self._decisions = 0  # that the engine had taken at the last look
         self._held: list[float] = []
         self._facts: dict[str, Any] | None = None
 
@@ -194,133 +193,38 @@ class Observation:
 
     # --- running ----------------------------------------------------------------
 
-    def _start(self, ds: Dataset | DeviceDataset) -> tuple[Any, Iterator]:
-        """A new iteration 0: what is iterated, and the engine's iterator."""
-        if isinstance(ds, DeviceDataset):
-            assert self.put is not None
-            device = DeviceDataset(fresh(ds._dataset), self.put, ds._n, ds._name)
-            it = iter(device)
-            return it, it._lane.inner
-        inner = Iterator(fresh(ds))
-        return inner, inner
-
     def run(self, ds: Dataset | DeviceDataset, seconds: float) -> None:
         """Takes elements for `seconds`, the first part of them unwatched."""
         sampler = probe.Sampler(self.plan, consumer=True)
         self.alone = True
+        loop = Loop(ds, self.plan, self.consumer, self.put)
         warm_s = min(1.0, 0.25 * seconds)
-        watching = False
-        element: Any = None
-        it, inner = self._start(ds)
-        base = Counters.of(inner, self.plan)
-        began = time.perf_counter()
-        window_end = began + warm_s
-        end = window_end
-        window = _Mark(self)
-        next_of = iter(it).__next__
-        consumer = self.consumer
-        clock = time.perf_counter
-        cpu_clock = time.thread_time
-        wait = think = think_cpu = 0.0
-        # Elements so far, when it began to watch, and when this pass began.
-        taken = before = passed = 0
         try:
-            while True:
-                t0 = clock()
-                if t0 >= window_end:
-                    if not watching:
-                        if self._unsettled(inner, t0 - began, seconds):
-                            window_end = t0 + 0.25
-                        else:
-                            watching = True
-                            sampler.start()
-                            base = Counters.of(inner, self.plan)
-                            wait = think = think_cpu = 0.0
-                            before = taken
-                            self.steps.clear()
-                            window = _Mark(self)
-                            window.wait_ns = base.totals["consumer_wait_ns"]
-                            start = window
-                            t0 = clock()
-                            end = t0 + max(seconds - warm_s, 0.1)
-                            window_end = t0 + (end - t0) / _WINDOWS
-                    else:
-                        window = self._window(window, inner, base, taken - before, t0)
-                        window_end = t0 + (seconds - warm_s) / _WINDOWS
-                        if t0 >= end:
-                            break
-                try:
-                    if consumer is None:
-                        # As short as the loop of somebody who only counts.
-                        while clock() < window_end:
-                            element = next_of()
-                            taken += 1
-                        wait += clock() - t0
-                        continue
-                    element = next_of()
-                except StopIteration:
-                    if taken == passed:
-                        break  # nothing to be had
-                    passed = taken
-                    ended = clock()
-                    wait += ended - t0
-                    # Ending an iterator and making another is our doing.
-                    if watching:
-                        self.seen.add_difference(base, Counters.of(inner, self.plan))
-                    it.close()
-                    it, inner = self._start(ds)
-                    base = Counters.of(inner, self.plan)
-                    next_of = iter(it).__next__
-                    if watching:
-                        self.restart_s += clock() - ended
-                        self.passes += 1
-                    continue
-                except Exception:
-                    self.errors += 1
-                    passed = min(passed, taken - 1)
-                    if self.errors > _MOST_ERRORS and self.errors > 10 * taken:
-                        raise
-                    wait += clock() - t0
-                    continue
-                t1 = clock()
-                wait += t1 - t0
-                c0 = cpu_clock()
-                consumer(element)
-                think_cpu += cpu_clock() - c0
-                if len(self.steps) < _MOST_STEPS:
-                    self.steps.append(clock() - t1)
-                taken += 1
-                think += clock() - t1
-            count = taken - before
-            if watching:
-                self.seen.add_difference(base, Counters.of(inner, self.plan))
-                self._finish(start, count, wait, think, think_cpu)
+            if loop.settle(warm_s, seconds):
+                sampler.start()
+                loop.begin()
+                start = window = _Mark(self)
+                window.wait_ns = loop.base.totals["consumer_wait_ns"]
+                span = max(seconds - warm_s, 0.1)
+                end = start.at + span
+                while window.at < end:
+                    some = loop.run(window.at + span / _WINDOWS)
+                    window = self._window(window, loop.inner, loop.base, loop.taken)
+                    if not some:
+                        break
+                self.seen = loop.end()
+                self._finish(start, loop)
         finally:
             sampler.stop()
-            it.close()
+            loop.close()
+        self.errors = loop.errors
         self.take(sampler)
-        self.strings = probe.strings_in(element)
-        if consumer is not None and count:
-            self._step_alone(consumer, element)
-
-    def _unsettled(self, inner: Iterator, age: float, seconds: float) -> bool:
-        """The engine changes the pipeline: widths, or a function is on its way to
-        worker processes. Not for longer than it is looked at."""
-        decisions = len(inner.counters()["decisions"])
-        changed, self._decisions = decisions != self._decisions, decisions
-        if changed and age < min(3.0, 0.25 + seconds):
-            return True
-        if age > 4.0:
-            return False
-        for stage in self.plan.stages:
-            if stage.lowered is not None and stage.lowered.executor == "thread":
-                reason = getattr(stage.lowered.handle, "reason", "")
-                if reason.startswith("the GIL limited"):
-                    return True
-        return False
+        self.strings = probe.strings_in(loop.element)
+        if self.consumer is not None and self.elements:
+            self._step_alone(self.consumer, loop.element)
 
     def _window(
-        self, mark: _Mark, inner: Iterator, base: Counters, count: int, now: float
+        self, mark: _Mark, inner: Iterator, base: Counters, count: int
     ) -> _Mark:
         after = _Mark(self)
         span = after.at - mark.at
@@ -366,13 +270,27 @@ class Observation:
         before = mark.wait_ns if mark.wait_ns <= after.wait_ns else 0.0
         return min(1.0, (after.wait_ns - before) / 1e9 / span)
 
-    def _finish(
-        self, start: _Mark, count: int, wait: float, think: float, think_cpu: float
-    ) -> None:
+    def _finish(self, start: _Mark, loop: Loop) -> None:
+        self.restart_s, self.restart_cpu_s = loop.restart_s, loop.restart_cpu_s
+        self.passes, self.steps = loop.passes, loop.steps
+        self.elements = loop.taken
+        self.wait_s, self.think_s = loop.wait_s, loop.think_s
+        self.think_cpu_s = loop.think_cpu_s
+        self._finish_clocks(start)
+
+    def _finish_counted(self, start: _Mark) -> None:
+        """Of an iterator that somebody else drives: by its counters."""
+        totals = self.seen.totals
+        # next() has the element, but not yet the GIL: it still waits.
+        regain = totals["consumer_gil_wait_ns"]
+        self.wait_s = (totals["consumer_wait_ns"] + regain) / 1e9
+        self.think_s = max(0.0, totals["consumer_think_ns"] - regain) / 1e9
+        self.elements = int(totals["elements"])
+        self._finish_clocks(start)
+
+    def _finish_clocks(self, start: _Mark) -> None:
         end = _Mark(self)
         self.seconds = max(1e-9, end.at - start.at - self.restart_s)
-        self.elements = count
-        self.wait_s, self.think_s, self.think_cpu_s = wait, think, think_cpu
         self.cpu = end.cpu - start.cpu
         self.process_cpu_s = end.process - start.process
         self.main_cpu_s = end.thread - start.thread
@@ -411,18 +329,13 @@ class Observation:
                 if it.closed:
                     break
                 seen = int(Counters.of(it, self.plan).totals["elements"] - count)
-                mark = self._window(mark, it, base, seen, time.perf_counter())
+                mark = self._window(mark, it, base, seen)
         finally:
             sampler.stop()
         self.take(sampler)
         after = base if it.closed else Counters.of(it, self.plan)
         self.seen.add_difference(base, after)
-        totals = self.seen.totals
-        # next() has the element, but not yet the GIL: it still waits.
-        regain = totals["consumer_gil_wait_ns"]
-        wait = (totals["consumer_wait_ns"] + regain) / 1e9
-        think = max(0.0, totals["consumer_think_ns"] - regain) / 1e9
-        self._finish(start, int(totals["elements"]), wait, think, 0.0)
+        self._finish_counted(start)
         # What the consumer does since its last call shows only at its next.
         spent = self.wait_s + self.think_s
         if spent < self.seconds:
@@ -507,8 +420,8 @@ class Observation:
         may have done other things beside."""
         if not self.alone:
             return -1.0
-        used = self.process_cpu_s - staged - self.think_cpu_s - self.cpu.watching
-        return max(0.0, used)
+        apart = self.think_cpu_s + self.restart_cpu_s + self.cpu.watching
+        return max(0.0, self.process_cpu_s - staged - apart)
 
     def _begin_s(self) -> float:
         """Seconds of an output that went to beginning again where the data ended."""
@@ -686,18 +599,6 @@ class _Mark:
         put = observation.put
         self.put_s = put.seconds if put else 0.0
         self.put_idle = put.idle if put else 0.0
-
-
-def fresh(dataset: Dataset) -> Dataset:
-    """The same graph, with no iterations counted."""
-    from penstock._dataset import Dataset
-
-    copy: Dataset = object.__new__(Dataset)
-    copy._native = _penstock.fresh_dataset(dataset._native)
-    copy._recipe = dataset._recipe
-    copy._functions = dataset._functions
-    copy._options = dataset._options
-    return copy
 
 
 def _add_native_forms(plan: Plan, stages: list[dict[str, Any]]) -> None:

@@ -77,6 +77,7 @@ _BATCHES = {"batch", "padded_batch", "ragged_batch"}
 # A refusal that a rewrite of a line removes; others are for Python to do.
 _FIXABLE = re.compile(
     r"branch|depends on data|if |truth|print|a mask|has a try|while|bool\b"
+    r"|makes a Python (int|float|number) of data"
     r"|has no native form|uses the module (np\.|numpy\.)?random"
 )
 _DRAWS = {"rand", "randn", "randint", "uuid1", "uuid4", "urandom", "secrets"}
@@ -455,6 +456,16 @@ class Counters:
             "budget": values["memory_budget"],
         }
         self.cpu_budget = values["cpu_budget"]
+        return self
+
+    @classmethod
+    def at_start(cls, it: Iterator) -> Counters:
+        """When `it` was made: functions may have served others before."""
+        self = cls()
+        for fn, before in zip(it._dataset._functions.values(), it._baseline):
+            self.stages[fn.stage] = dict(before)
+        for label, function in it._nested_baseline.items():
+            self.stages[label] = dict(function["counters"])
         return self
 
     def _add_nested(self, plan: Plan, stage: Stage) -> None:

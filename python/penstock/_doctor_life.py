@@ -15,7 +15,7 @@ import time
 from penstock import _doctor_probe as probe
 from penstock._device import DeviceIterator
 from penstock._doctor import Observation, _Mark
-from penstock._doctor_facts import Counters, Plan, plan_of
+from penstock._doctor_facts import Counters, plan_of
 from penstock._errors import ArgumentTypeError
 from penstock._history import History
 from penstock._iterator import Iterator
@@ -34,33 +34,19 @@ def life_report(it: Iterator) -> Report:
     # Others' share of the past is not known; it counts as none.
     start.cpu = start.cpu - probe.CpuTimes(used, used)
     start.cpu.run_delay = -1.0
-    return _conclude(observation, it, _at_start(it, plan), start)
-
-
-def _at_start(it: Iterator, plan: Plan) -> Counters:
-    """Counters when `it` was made: functions may have served others before."""
-    base = Counters()
-    for fn, before in zip(it._dataset._functions.values(), it._baseline):
-        base.stages[fn.stage] = dict(before)
-    for label, function in it._nested_baseline.items():
-        base.stages[label] = dict(function["counters"])
-    return base
+    return _conclude(observation, it, Counters.at_start(it), start)
 
 
 def _conclude(
     observation: Observation, it: Iterator, base: Counters, start: _Mark
 ) -> Report:
     observation.seen.add_difference(base, Counters.of(it, observation.plan))
-    totals = observation.seen.totals
-    # next() has the element, but not yet the GIL: it still waits.
-    regain = totals["consumer_gil_wait_ns"]
-    wait = (totals["consumer_wait_ns"] + regain) / 1e9
-    think = max(0.0, totals["consumer_think_ns"] - regain) / 1e9
     if threading.current_thread() is not threading.main_thread():
         start.thread = 0.0
-    observation._finish(start, int(totals["elements"]), wait, think, 0.0)
+    observation._finish_counted(start)
     # Once the data has ended nobody waits any more.
-    observation.seconds = max(1e-9, min(observation.seconds, wait + think))
+    spent = observation.wait_s + observation.think_s
+    observation.seconds = max(1e-9, min(observation.seconds, spent))
     return observation.report()
 
 
@@ -70,7 +56,7 @@ class Life:
     def __init__(self, it: Iterator) -> None:
         self._plan = plan_of(it._dataset)
         self._observation = Observation(self._plan, None)
-        self._base = _at_start(it, self._plan)
+        self._base = Counters.at_start(it)
         self._start = self._mark = _Mark(self._observation)
         self._history = History()
         self._history.add(it.counters())
@@ -85,9 +71,8 @@ class Life:
         since = time.perf_counter() - self._mark.at
         if since >= max(_FIRST_WINDOW, age / 40):
             count = int(Counters.of(it, self._plan).totals["elements"])
-            self._mark = self._observation._window(
-                self._mark, it, self._base, count, time.perf_counter()
-            )
+            window = self._observation._window
+            self._mark = window(self._mark, it, self._base, count)
 
     def finish(self, it: Iterator) -> Report:
         """What limited it; nothing may follow."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _penstock
+from penstock._doctor_loop import take
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 _PERIOD = 0.01  # seconds between two looks at the frames
 _LEAST_LOOKS = 50  # fewer looks at the GIL say too little
 _LEAST_SEEN = 10  # fewer looks at a function do not split its time
-_MOST_STARTS = 10  # of a trial, each three tenths of it
-_TURNS = 3  # iterators of a trial
-_RISES = 1.1  # from one start to the next: it is still under way
 
 
 @dataclass
@@ -176,88 +174,10 @@ def calibrate() -> None:
     native_row(True)
 
 
-def take(ds: Dataset, seconds: float, fill_s: float = 0.0) -> tuple[float, float]:
-    """Seconds and CPU seconds to take an element of `ds`, as the doctor's loop does,
-    after a start that does not count, and `fill_s` seconds before that; 0 if there
-    is none."""
-    loop = _Loop(ds)
-    _penstock.watch_gil(True, True)  # which costs the doctor's loop a little
-    try:
-        if fill_s:
-            loop.run(fill_s)
-        # Memory that is new makes a start slow, for some tenths of a second.
-        rate = 0.0
-        for _ in range(_MOST_STARTS):
-            wall, _, taken = loop.run(0.3 * seconds)
-            if not taken:
-                return 0.0, 0.0
-            before, rate = rate, taken / wall
-            if rate < _RISES * before:
-                break
-        # How threads share the cores is often another one with each iterator.
-        wall = cpu = 0.0
-        taken = 0
-        turns = 1 if fill_s else _TURNS  # what is filled may be the iterator's
-        for turn in range(turns):
-            if turn:
-                loop.restart()
-                loop.run(0.1 * seconds)
-            span = loop.run(seconds / turns)
-            wall, cpu, taken = wall + span[0], cpu + span[1], taken + span[2]
-    finally:
-        _penstock.watch_gil(False, True)
-        loop.close()
-    return wall / max(1, taken), cpu / max(1, taken)
-
-
-class _Loop:
-    """Takes elements, from the beginning again when there are no more."""
-
-    def __init__(self, ds: Dataset) -> None:
-        from penstock._doctor_facts import plan_of
-
-        self._ds = ds
-        self._it = ds.iterator()
-        self._plan = plan_of(ds)
-
-    def run(self, span: float) -> tuple[float, float, int]:
-        """Seconds, CPU seconds, elements; none if the dataset has none."""
-        clock = time.perf_counter
-        wall = cpu = 0.0
-        taken = 0
-        element = None
-        while wall < span:
-            next_of = iter(self._it).__next__
-            used, began = time.process_time(), clock()
-            until = began + span - wall
-            ended = False
-            try:
-                while clock() < until:
-                    element = next_of()
-                    taken += 1
-            except StopIteration:
-                ended = True
-            wall += clock() - began
-            cpu += time.process_time() - used
-            if ended:
-                if not taken:
-                    break
-                self.restart()
-        del element
-        return wall, cpu, taken
-
-    def restart(self) -> None:
-        """Begins again, as the doctor's loop does: passes of a fraction of a
-        millisecond are the slower for its looks at the counters."""
-        from penstock._doctor_facts import Counters
-
-        Counters.of(self._it, self._plan)
-        self._it.close()
-        self._it = self._ds.iterator()
-        Counters.of(self._it, self._plan)
-
-    def close(self) -> None:
-        self._it.close()
+def _taking(ds: Dataset, seconds: float) -> float:
+    """Seconds to take an element of `ds`, which has some."""
+    run = take(ds, seconds, 0.3 * seconds)
+    return run.wall_s / run.elements
 
 
 _overhead: float | None = None
@@ -297,7 +217,7 @@ def next_overhead() -> float:
         from penstock._dataset import Dataset
 
         batches = Dataset.range(1 << 40).batch(64)
-        _next_overhead = min(take(batches, 0.01)[0] for _ in range(4))
+        _next_overhead = min(_taking(batches, 0.01) for _ in range(4))
     return _next_overhead
 
 
@@ -314,7 +234,7 @@ def string_overhead() -> float:
         rows = 64
         words = Dataset.from_list([b"word"] * rows)
         batches = words.repeat().batch(rows)
-        wall = min(take(batches, 0.006)[0] for _ in range(3))
+        wall = min(_taking(batches, 0.006) for _ in range(3))
         _string_overhead = max(0.0, wall - next_overhead()) / rows
     return _string_overhead
 

@@ -3,8 +3,8 @@
 Only where the fix is known and elements are cheap to come by: a smaller decode of
 a picture; one path of a function as native code, where a branch keeps it from
 being native; and what lies behind a stage, with its elements out of memory, a
-cache or files that the fix would write. Some milliseconds each, a few tenths of a
-second for the last, after the pipeline was watched.
+cache or files that the fix would write. Some milliseconds each, but for the last,
+which together take some three times as long as the pipeline was watched.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import itertools
 import os
 import tempfile
 import time
+import types
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock import _doctor_probe as probe
 from penstock import _penstock
+from penstock._doctor_loop import fresh, in_turns, take
 from penstock._errors import Error
 from penstock._trace_value import branches_taken
 
@@ -37,7 +38,11 @@ _MOST_ROWS = 1 << 18
 _MOST_LOOSE = 4000  # of those that are not side by side
 _MANY_ROWS = 256  # of a block: a batch of its neighbours is a view of it
 _MOST_BYTES = 16 << 20  # of the elements for a trial
-_TRIAL_S = 0.3
+_TRIAL_S = 0.2  # of each turn
+_WARM_S = 0.15  # before it: memory that is new makes a start slow
+_TRIAL_TURNS = (4, 15)
+_TRIALS_S = 3.0  # of all of them, for each second that the pipeline was watched
+_MOST_DRIFT = 1.5  # of the machine's speed since the pipeline was watched
 _MOST_FILL_S = 0.5  # of a pass that fills a cache
 _PACKED = {"small-files", "compression"}
 
@@ -76,17 +81,40 @@ def native_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
     n = max(16, min(2000, int(0.05 / now)))
     try:
         with branches_taken():
-            native = before.map(plan.stages[i].fn, executor="native").take(n)
+            fn = _with_casts(plan.stages[i].fn)
+            native = before.map(fn, executor="native").take(n)
         spent = _passes(native) - _passes(before.take(n))
     except Exception:
         return 0.0
     return float(min(1.5, max(1e-3, spent / (n * now))))
 
 
+def _with_casts(fn: Any) -> Any:
+    """`fn` with casts for `float(x)`, `int(x)` and `round(x)`, as the fix has it."""
+    import penstock as ps
+
+    if not isinstance(fn, types.FunctionType):
+        return fn
+    casts = {
+        "float": lambda x: ps.cast(x, ps.float64),
+        "int": lambda x: ps.cast(x, ps.int64),
+        "round": np.round,
+    }
+    for name in list(casts):
+        if name not in fn.__code__.co_names or name in fn.__globals__:
+            del casts[name]
+    if not casts:
+        return fn
+    scope = {**fn.__globals__, **casts}
+    copy = types.FunctionType(
+        fn.__code__, scope, fn.__name__, fn.__defaults__, fn.__closure__
+    )
+    copy.__kwdefaults__ = fn.__kwdefaults__
+    return copy
+
+
 def _passes(ds: Dataset) -> float:
     """CPU seconds of a pass over `ds`, the best of some."""
-    from penstock._doctor import fresh
-
     times = []
     for _ in range(_REPEATS):
         with fresh(ds).iterator() as it:
@@ -138,8 +166,6 @@ def _best(call: Callable[[], Any]) -> float:
 
 def _encoded(plan: Plan, inputs: list[int]) -> bytes | None:
     """The bytes of the first element in front of a stage, if that is all it is."""
-    from penstock._doctor import fresh
-
     if len(inputs) != 1:
         return None
     before: Dataset | None = plan.stages[inputs[0]].dataset
@@ -170,15 +196,19 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
     stages = facts["stages"]
     if facts["consumer_given"] and facts["consumer_think_s"] > 0.2 * facts["seconds"]:
         return  # the step limits then
+    until = time.perf_counter() + _TRIALS_S * facts["seconds"]
     for finding in _penstock.doctor_diagnose(facts)["findings"]:
         i = _last(plan, finding["changes"])
         if i < 0 or finding["speedup"] is None or not _native_behind(stages, i):
             continue
+        left = until - time.perf_counter()
+        if left <= 0:
+            break
         try:
             with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
                 trial = _Trial(plan, facts, i, finding, folder)
                 name, ds = trial.dataset()
-                times = None if ds is None else probe.take(ds, _TRIAL_S, trial.fill_s)
+                times = None if ds is None else trial.times(ds, left)
         except Exception:
             continue  # as elements cannot be had, or not be written
         if times is None:
@@ -233,6 +263,8 @@ class _Trial:
         self._stages = facts["stages"]
         self._passes = facts["passes"]
         self._seconds = facts["seconds"]
+        self._given = facts["consumer_given"]
+        self._output_s = facts["seconds"] / max(1.0, facts["elements"])
         self.fill_s = 0.0  # before it runs as it would
         self._facts = self._stages[i]
         at = plan.stages[i].dataset
@@ -265,6 +297,31 @@ class _Trial:
             if rest is not None:
                 return "rest", self._with(rest)
         return "free", self._with(self._again(_source(self._rows(8), self._most())))
+
+    def times(self, ds: Dataset, most_s: float) -> tuple[float, float] | None:
+        """Seconds and CPU seconds of an output of `ds`; None: it has none. It takes
+        turns with the pipeline as it is, where that can be, so that a machine which
+        is faster or slower by now counts for neither."""
+        if self.fill_s:
+            take(ds, self.fill_s, 0.0)
+        tried = [ds, self._whole()] if self._starts_quickly() else [ds]
+        runs = in_turns(tried, _TRIAL_S, _WARM_S, turns=_TRIAL_TURNS, most_s=most_s)
+        if runs is None:
+            return None
+        drift = 1.0
+        if len(runs) == 2:
+            drift = self._output_s * runs[1].elements / runs[1].wall_s
+            drift = min(_MOST_DRIFT, max(1 / _MOST_DRIFT, drift))
+        one = drift / runs[0].elements
+        return runs[0].wall_s * one, runs[0].cpu_s * one
+
+    def _starts_quickly(self) -> bool:
+        """Whether the pipeline runs as it does from its first tenth of a second on:
+        no widths are to be found, no processes to be started."""
+        return not self._given and not any(
+            facts["blocking"] or facts.get("executor") == "process"
+            for facts in self._stages
+        )
 
     def _with(self, ds: Dataset) -> Dataset:
         """The pipeline with `ds` for the stage and all before it."""
@@ -336,15 +393,20 @@ class _Trial:
         from penstock import io
         from penstock._dataset import Dataset
 
-        rows = _source(self._rows(256), self._most())
         path = os.path.join(self._folder, "rows")
         if self._facts["op"] == "tfrecord":
             with io.TFRecordWriter(path) as writer:
-                for row in rows:
+                for row in _source(self._rows(256), self._most()):
                     writer.write(row)
             return self._again(Dataset.tfrecord(path))
         if self._facts.get("compression"):
             return None
+        count = self._most()
+        if count * self._seconds < _MOST_FILL_S * self._facts["elements"]:
+            # In blocks as the stage makes them: a file keeps them so.
+            rows = fresh(self._at).take(count)
+        else:
+            rows = _source(self._rows(256), count)
         rows.save(path)
         return self._again(Dataset.load(path))
 
@@ -379,8 +441,6 @@ class _Trial:
 
     def _rows(self, most: int) -> list[Any]:
         """The first elements of the stage, as many as can be had in the time."""
-        from penstock._doctor import fresh
-
         row_s = self._facts["busy_s"] / self._facts["elements"]
         if row_s > _MOST_ROW_S:
             raise LookupError("elements take too long to make")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from penstock._doctor import Observation
 
 _KNOWN = ("executor", "num_parallel_calls", "cache", "prefetch", "batch")
-_TURNS = 2  # of a pipeline and its mended form, when both are measured
+_SPAN = 0.3  # of the time that the doctor looks, for a turn of two that are compared
 
 
 @dataclass(frozen=True)
@@ -208,20 +207,16 @@ def measured_gain(
     seconds: float,
     consumer: Callable[[Any], Any] | None,
 ) -> float | None:
-    """Rate of `after` over that of `before`. They take turns, so that a machine
-    whose speed drifts does not count; None: one of them gives nothing."""
-    from penstock._doctor import observe
+    """Rate of `after` over that of `before`, by turns; None: one of them gives
+    nothing."""
+    from penstock._doctor_loop import in_turns
 
-    gains = []
-    for _ in range(_TURNS):
-        rates = []
-        for ds in (before, after):
-            seen = observe(ds, seconds, consumer)
-            rates.append(seen.elements / seen.seconds if seen.seconds else 0.0)
-        if not all(rates):
-            return None
-        gains.append(rates[1] / rates[0])
-    return statistics.fmean(gains)
+    warm_s = min(1.0, 0.25 * seconds)
+    runs = in_turns([before, after], _SPAN * seconds, warm_s, consumer)
+    if runs is None:
+        return None
+    was, now = (run.elements / run.wall_s for run in runs)
+    return now / was
 
 
 def verify_findings(

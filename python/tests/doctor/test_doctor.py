@@ -21,6 +21,9 @@ from .healthy import HEALTHY
 from .planted import FAULTY
 from .suite import examine
 
+# What is measured here, others on the machine may disturb.
+pytestmark = pytest.mark.flaky(reruns=2)
+
 R = ps.Dataset.range
 N = 10_000_000
 
@@ -501,3 +504,17 @@ def test_what_if_refuses_what_it_cannot_answer(change, message):
 def test_samples_say_how_long_the_consumer_waited():
     report = ps.doctor(R(N).map(work.sleeper(0.02), num_parallel_calls=1), seconds=0.8)
     assert max(s["wait_share"] for s in report.samples) > 0.5
+
+
+def test_a_costly_function_that_makes_a_python_number_is_refused_by_name():
+    def brightness(x):
+        y = np.arange(4000, dtype=np.float32) * 0.001 + x
+        for _ in range(8):
+            y = np.sqrt(np.abs(y)) + np.sin(y)
+        return float(y.mean())
+
+    report = ps.doctor(R(N).map(brightness).batch(8), seconds=1.0)
+    found = [f for f in report.findings if f.code == "trace-refused"]
+    assert found and str(found[0].stage) == "map#1", report
+    assert "ps.cast(x, ps.float64)" in found[0].fix.code
+    assert report.facts["stages"][1]["native_left"] > 0

@@ -25,6 +25,8 @@ TEST(Doctor, WhatReadAheadGainsIsTheSameBesideOtherLoad) {
     f.consumer_wait_s = f.stages[1].busy_s;
     f.consumer_think_s = 0.05 * f.elements;
     f.run_delay_s = delay * f.elements;
+    f.other_cpu = delay > 0 ? 1.5 : 0;
+    f.own_cpu_s = f.stages[1].cpu_s;
     for (const Finding& finding : diagnose(Model(f)).findings) {
       if (finding.code == "no-prefetch") return *finding.speedup;
     }
@@ -32,6 +34,23 @@ TEST(Doctor, WhatReadAheadGainsIsTheSameBesideOtherLoad) {
   };
   EXPECT_NEAR(gain(0), 2, 0.1);
   EXPECT_NEAR(gain(0.15), 2, 0.1);
+}
+
+TEST(Doctor, AConsumerThatHelpsIsNoOtherLoad) {
+  Facts f = pipeline(50);  // 10 ms of work, then 10 of the consumer
+  f.cores = 2;
+  f.stages[1].prefetch = 0;
+  f.stages[1].executor = "native";
+  f.consumer_wait_s = f.consumer_think_s = 5;
+  // It computes while it waits, so three threads share two cores.
+  f.stages[1].busy_s = 15;
+  f.stages[1].cpu_s = 10;
+  f.own_cpu_s = 10;
+  f.run_delay_s = 5;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "no-prefetch");
+  EXPECT_NEAR(*d.findings.front().speedup, 2, 0.2);
 }
 
 TEST(Doctor, LargeNumbersAreGrouped) {

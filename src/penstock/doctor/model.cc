@@ -464,16 +464,16 @@ Ceiling Model::least(const Needs& all, bool with_consumer) const {
   if (think <= 0) return best;
   if (all.turns) {
     // What read-ahead would overlap is added up.
-    double latency = think;
+    double made = 0;
     for (std::size_t i = 0; i < needs.size(); ++i) {
       Need need = needs[i];
       if (need.compute + need.wait <= 0) continue;
       // No more calls at once than there are elements in an output.
       const double lanes = need.lanes > 0 ? need.lanes : facts_.cores;
       need.lanes = std::max(1.0, std::min(lanes, ratios_[i]));
-      latency += 1 / lane_rate(need);
+      made += 1 / lane_rate(need);
     }
-    offer(1 / latency, Limit::kNone, -1);
+    offer(1 / (think + all.late * made), Limit::kNone, -1);
     if (best.limit == Limit::kNone) best.stage = -1;
     return best;
   }

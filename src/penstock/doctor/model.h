@@ -101,6 +101,8 @@ class Model {
   double residual() const;
   /// Share of the time in calls that was not spent without a core.
   double stretch() const { return stretch_; }
+  /// Other processes kept our threads from their cores.
+  bool beside_others() const;
   /// Share of all computing that a stage does.
   double compute_share(int stage) const;
   /// Mean number of calls of a stage at work.
@@ -122,6 +124,9 @@ class Model {
     double think = 0;   // of the consumer
     double next = 0;    // taking an element that is ready
     bool turns = false;
+    // Of an output that is made while the consumer waits: the time it took over
+    // what the lanes alone would take.
+    double late = 1;
   };
   Ceiling least(const Needs& needs, bool with_consumer) const;
   Ceiling with(const std::vector<Change>& changes, Needs needs) const;

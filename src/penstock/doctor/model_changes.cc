@@ -294,14 +294,16 @@ double Model::gain_over_measured(const std::vector<Change>& changes) const {
   return rate > 0 ? with(changes, all_).rate / rate : 1;
 }
 
+bool Model::beside_others() const {
+  const bool late = facts_.run_delay_s < 0 ||
+                    facts_.run_delay_s > kLateShare * facts_.own_cpu_s;
+  return late && facts_.other_cpu > kQuietShare * facts_.cores;
+}
+
 Model::Needs Model::calibrated() const {
   Needs all = all_;
   // What others took of the cores is no need; few elements say little.
-  const bool late = facts_.run_delay_s < 0 ||
-                    facts_.run_delay_s > kLateShare * facts_.own_cpu_s;
-  const bool disturbed =
-      (late && facts_.other_cpu > kQuietShare * facts_.cores) ||
-      stretch_ < kKeptCores;
+  const bool disturbed = beside_others() || stretch_ < kKeptCores;
   if (disturbed || facts_.elements < kTellingElements || now_.rate <= 0) {
     return all;
   }
@@ -325,17 +327,14 @@ Model::Needs Model::calibrated() const {
       stretch(all.stages[static_cast<std::size_t>(now_.stage)]);
       break;
     case Limit::kNone: {
-      // Taking turns: the consumer's own time was measured.
+      // Taking turns: the consumer's own time was measured. That a core has
+      // nothing to do while another ends the last rows, or threads wake up, is
+      // no need of a stage: read-ahead takes it away.
       const double think = all.think + all.next;
       const double made = 1 / now_.rate - think;
       const double seen = 1 / facts_.rate() - think;
       if (made <= 0 || seen <= 0) break;
-      const double factor =
-          std::clamp(seen / made, 1 / kMostMissing, kMostMissing);
-      for (Need& need : all.stages) {
-        need.compute *= factor;
-        need.wait *= factor;
-      }
+      all.late = std::clamp(seen / made, 1 / kMostMissing, kMostMissing);
       break;
     }
     case Limit::kConsumer:

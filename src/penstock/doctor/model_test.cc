@@ -97,6 +97,56 @@ TEST(DoctorModel, CallsThatShareTheGilDoNotDoubleTheirRate) {
   EXPECT_NEAR(Model(f).gain(side_by_side), 1, 0.1);
 }
 
+// Batches of 16 rows on two cores, each made while the consumer waits for it,
+// then 10 ms of the consumer.
+Facts batches_by_turns(double compute_s, double wait_s) {
+  const double turn = 10e-3 + wait_s;
+  Facts f = pipeline(1 / turn);
+  f.cores = 2;
+  f.consumer_given = true;
+  f.consumer_think_s = 10e-3 * f.elements;
+  f.consumer_wait_s = wait_s * f.elements;
+  StageFacts& map = f.stages[1];
+  map.executor = "native";
+  map.busy_s = map.cpu_s = compute_s * f.elements;
+  f.stages[0].elements = map.elements = map.calls = map.blocks =
+      16 * f.elements;
+  StageFacts batch;
+  batch.label = "batch#2";
+  batch.op = "batch";
+  batch.inputs = {1};
+  batch.batch_size = 16;
+  batch.elements = f.elements;
+  StageFacts prefetch;
+  prefetch.label = "prefetch#3";
+  prefetch.op = "prefetch";
+  prefetch.inputs = {2};
+  prefetch.prefetch = 0;
+  f.stages.push_back(batch);
+  f.stages.push_back(prefetch);
+  f.output = 3;
+  return f;
+}
+
+TEST(DoctorModel, ByTurnsPipelineAndConsumerAddUp) {
+  const Model model(batches_by_turns(8e-3, 4e-3));
+  EXPECT_EQ(model.now().limit, Limit::kNone);
+  EXPECT_NEAR(model.now().rate, 1 / 14e-3, 0.5);
+  EXPECT_NEAR(model.residual(), 1, 0.01);
+}
+
+TEST(DoctorModel, CoresThatWaitForTheLastRowsAreNoNeedOfAStage) {
+  const std::vector<Change> ahead = {{.stage = 3, .prefetch = -1}};
+  // Two cores need 9 ms for 18 ms of work; it took 14, as one of them had
+  // nothing to do at the end of each batch. Read-ahead gives it the next one,
+  // and the consumer is the limit.
+  const Model model(batches_by_turns(18e-3, 14e-3));
+  EXPECT_NEAR(model.gain(ahead), 24e-3 / 10.7e-3, 0.1);
+  // What stays by turns keeps such ends.
+  const std::vector<Change> less = {{.stage = 1, .compute = 0.5}};
+  EXPECT_NEAR(model.gain(less), 24e-3 / 17e-3, 0.02);
+}
+
 TEST(DoctorModel, LargeResultsOfNativeCodeAreCopiedIntoBatches) {
   const auto gain = [](double bytes) {
     Facts f = pipeline(100);

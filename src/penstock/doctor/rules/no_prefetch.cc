@@ -19,8 +19,10 @@ void no_prefetch(const Model& model, Findings& out) {
     f.stage = i;
     f.changes = {{.stage = i, .prefetch = -1}};
     // Side by side instead of by turns: the longer of the two remains. Without
-    // other load on the cores it would wait for less.
-    const double turn = wait * model.stretch() + think;
+    // other load on the cores it would wait for less; that a consumer which
+    // helps makes one thread more than there are cores is no such load.
+    const double own = model.beside_others() ? model.stretch() : 1;
+    const double turn = wait * own + think;
     const double ahead = std::max(model.with(f.changes).rate, 1 / turn);
     f.speedup = std::min(ahead * turn, turn / think);
     f.cause =

@@ -15,6 +15,13 @@ std::string rewritten(const std::string& refusal) {
   if (says("the module") && says("random")) {
     return "x = ps.random.uniform(())  # instead of the module random";
   }
+  if (says("Python float")) {
+    return "ps.cast(x, ps.float64)  # instead of float(x)";
+  }
+  if (says("Python int")) {
+    return "ps.cast(x, ps.int64)  # instead of int(x)";
+  }
+  if (says("round()")) return "np.round(x)  # instead of round(x)";
   if (says("no native form")) return "ds.map(lambda x: ps.cast(x, ps.float32))";
   return "ps.where(condition, a, b)  # instead of if";
 }
