@@ -10,6 +10,7 @@ from penstock.tf import _structure
 from penstock.tf._deriving import Deriving, whole
 from penstock.tf._dtypes import int64
 from penstock.tf._padding import check_padding, padded_shapes_of, padding_of
+from penstock.tf._ragged import SparseTensor
 from penstock.tf._shapes import SparseTensorSpec, TensorSpec
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ class Batching(Deriving):
         """`batch` where sparse tensors are among the components."""
         from penstock.tf.sparse import stack_elements
 
-        if _only_lists(spec):
-            engine = self._penstock_value
+        engine = self._penstock_value
+        if _only_lists(spec) and not _has_places(engine.element_spec):
             return self._then(engine.ragged_batch(size, drop_remainder))
         windows = self.window(size, drop_remainder=drop_remainder)
         return windows.map(lambda *parts: stack_elements(_window_elements(parts)))
@@ -185,6 +186,14 @@ def _only_lists(spec: Any) -> bool:
         else isinstance(s, TensorSpec) and s.shape.is_fully_defined()
         for s in _structure.flatten(spec)
     )
+
+
+def _has_places(spec: Any) -> bool:
+    """Whether a sparse tensor travels as its places and values, not as a list."""
+    if getattr(type(spec), "carried", None) is SparseTensor:
+        return True
+    parts = spec.values() if isinstance(spec, dict) else spec
+    return isinstance(spec, (dict, tuple)) and any(_has_places(s) for s in parts)
 
 
 def _window_elements(parts: Any) -> list[Any]:

@@ -31,6 +31,13 @@ class Dialect:
     """How TensorFlow differs from NumPy in a function that is traced."""
 
     @staticmethod
+    def template() -> Any:
+        """The class of datasets in the element."""
+        from penstock.tf._template import Template
+
+        return Template
+
+    @staticmethod
     def argument(value: Any) -> Any:
         return _structure.decode(value)
 

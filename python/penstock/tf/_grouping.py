@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock._spec import TensorSpec
 from penstock.tf import _seeds
 from penstock.tf._deriving import Deriving, whole
+from penstock.tf._dtypes import int32
 from penstock.tf._functions import call
+from penstock.tf._making import cast
 from penstock.tf._padding import padded_shapes_of, padding_of
 
 if TYPE_CHECKING:
@@ -118,4 +121,14 @@ class Grouping(Deriving):
             _seeds.of(seed),
             name=name,
         )
+        # Classes have the dtype that the function gives them, as far as that is
+        # known; the engine's are int64.
+        typed = call("rejection_resample", class_func, "element")
+        spec = self._penstock_value.map(typed).element_spec
+        if isinstance(spec, TensorSpec) and spec.dtype.name == "int32":
+            engine = engine.map(call("rejection_resample", _narrow, "element"))
         return self._then(engine)
+
+
+def _narrow(number: Any, element: Any) -> Any:
+    return cast(number, int32), element

@@ -34,22 +34,27 @@ class Iterator:
         return self
 
     def __next__(self) -> Any:
-        return self._convert(next(self._it))
+        try:
+            return self._convert(next(self._it))
+        except OutOfRangeError as error:
+            # That is the end, there; a bad index is an argument that is wrong.
+            other = InvalidArgumentError(str(error))
+            other.__notes__ = getattr(error, "__notes__", [])
+            raise other from error
 
     next = __next__
 
     def get_next(self) -> Any:
         """The next element; `tf.errors.OutOfRangeError` at the end."""
         try:
-            element = next(self._it)
+            return next(self)
         except StopIteration:
             raise OutOfRangeError("End of sequence") from None
-        return self._convert(element)
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or an `Optional` without value at the end."""
         try:
-            return Optional(self._convert(next(self._it)))
+            return Optional(next(self))
         except StopIteration:
             return Optional()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock._errors import InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE
+from penstock._spec import UNKNOWN_SPEC
 from penstock.tf._deriving import Deriving, whole
 from penstock.tf._functions import ScanCall, call
 from penstock.tf._values import unwrap
@@ -41,19 +42,31 @@ class Mapping(Deriving):
         """
         fn = call("map", map_func, "element")
         engine = self._penstock_value
+        calls = 1
         if num_parallel_calls is not None:
             calls = whole(num_parallel_calls, "num_parallel_calls")
             if calls == 0 or calls < AUTOTUNE:
                 raise InvalidArgumentError(
                     f"map: num_parallel_calls must be greater than zero, got {calls}"
                 )
-            return self._then(
-                engine.map(fn, calls, deterministic=deterministic, name=name)
-            )
-        serial = engine.map(fn, 1, deterministic=deterministic, name=name)
-        if _last_function(serial).executor == "native":
-            return self._then(engine.map(fn, name=name))
-        return self._then(serial)
+        made = engine.map(fn, calls, deterministic=deterministic, name=name)
+        spec = None
+        if made.element_spec is UNKNOWN_SPEC:
+            from penstock.tf._foretell import foretell
+
+            spec = foretell(fn, engine.element_spec)
+            if spec is not None:
+                made = engine.map(
+                    fn,
+                    calls,
+                    deterministic=deterministic,
+                    output_signature=spec,
+                    name=name,
+                )
+        native = _last_function(made).executor == "native"
+        if num_parallel_calls is None and native:
+            return self._then(engine.map(fn, output_signature=spec, name=name))
+        return self._then(made)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which `predicate` is true.

@@ -156,10 +156,17 @@ def _sparse(name: str, feature: SparseFeature, parsed: dict[str, Any]) -> Sparse
     return SparseTensor(places.reshape(-1, len(shape)), values, shape)
 
 
+def _rank(feature: Any) -> int:
+    if isinstance(feature, (VarLenFeature, SparseFeature)):
+        return 0
+    return 2 if isinstance(feature, RaggedFeature) else 1
+
+
 def tensors_of(parsed: dict[str, Any], features: Any) -> dict[str, Any]:
-    """The parsed values as TensorFlow gives them."""
+    """The parsed values as TensorFlow gives them, in its order."""
     out: dict[str, Any] = {}
-    for name, feature in features.items():
+    for name in sorted(features, key=lambda name: (_rank(features[name]), name)):
+        feature = features[name]
         if isinstance(feature, SparseFeature):
             out[name] = _sparse(name, feature, parsed)
             continue

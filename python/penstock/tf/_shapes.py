@@ -389,7 +389,7 @@ class DatasetSpec:
 
     >>> import penstock.tf as tf
     >>> tf.data.Dataset.range(4).window(2).element_spec
-    DatasetSpec(None, TensorShape([]))
+    DatasetSpec(TensorSpec(shape=(), dtype=tf.int64, name=None), TensorShape([]))
     """
 
     __slots__ = ("element_spec",)
@@ -456,7 +456,8 @@ def spec_to_tf(spec: Any) -> Any:
         inner = spec.values.shape or (None,)
         return RaggedTensorSpec((*rows, *inner[1:]), spec.dtype, spec.ragged_rank)
     if isinstance(spec, base.DatasetSpec):
-        return DatasetSpec()
+        inner = spec.element_spec
+        return DatasetSpec(None if inner is None else spec_to_tf(inner))
     if spec is None:
         return NoneTensorSpec()
     if isinstance(spec, dict):
@@ -483,7 +484,8 @@ def spec_from_tf(spec: Any) -> Any:
             base.TensorSpec((None, *inner), spec.dtype.name), spec.ragged_rank
         )
     if isinstance(spec, DatasetSpec):
-        return base.DatasetSpec()
+        inner = spec.element_spec
+        return base.DatasetSpec(None if inner is None else spec_from_tf(inner))
     if isinstance(spec, SparseTensorSpec):
         from penstock.tf._ragged import SparseTensor
 

@@ -272,7 +272,7 @@ class Bytes(bytes):
         return 0
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, np.ndarray):
+        if isinstance(other, (np.ndarray, list, tuple)):
             return (_string_array(other) == bytes(self)).view(Tensor)
         return _truth(bytes.__eq__(self, _as_bytes(other)) is True)
 
@@ -283,12 +283,12 @@ class Bytes(bytes):
     __array_ufunc__ = None  # arrays leave their operators to ours
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, np.ndarray):
+        if isinstance(other, (np.ndarray, list, tuple)):
             return (bytes(self) + _string_array(other)).view(Tensor)
         return Bytes(bytes.__add__(self, _as_bytes(other)))
 
     def __radd__(self, other: Any) -> Any:
-        if isinstance(other, np.ndarray):
+        if isinstance(other, (np.ndarray, list, tuple)):
             return (_string_array(other) + bytes(self)).view(Tensor)
         return Bytes(_as_bytes(other) + bytes(self))
 

@@ -23,6 +23,7 @@ from penstock.tf import _hash, _missing
 from penstock.tf._apply import eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
+from penstock.tf._scripts import scripts_of
 from penstock.tf._values import Bytes, convert_to_tensor, wrap
 
 
@@ -544,6 +545,24 @@ def unicode_encode(
         if input.ndim == 1:
             return Bytes(text(input))
     return wrap(np.array([text(row) for row in input], dtype=object))
+
+
+def unicode_script(input: Any, name: str | None = None) -> Any:
+    """The number of each code point's script, as ICU has them; -1 for none.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.unicode_script([ord("a"), ord("\u03b1"), -1]).numpy().tolist()
+    [25, 14, -1]
+    """
+    eager_only("unicode_script", input)
+    if isinstance(input, RaggedTensor):
+        return input.with_flat_values(unicode_script(input.flat_values))
+    points = convert_to_tensor(input)
+    if points.dtype != np.int32:
+        raise InvalidArgumentError(
+            f"unicode_script: input must be int32, got {points.dtype}"
+        )
+    return wrap(scripts_of(np.asarray(points))[()])
 
 
 def unicode_transcode(

@@ -151,3 +151,15 @@ def test_sparse_features_in_a_pipeline(examples):
     ds = ds.map(lambda r: tf.io.parse_example(r, {"x": feature})["x"])
     (batch,) = ds
     assert shown(tf.sparse.to_dense(batch))[3] == [0, 0, 0, 3, 0]
+
+
+def test_rows_of_a_sparse_tensor_are_batched_to_one():
+    whole = tf.sparse.SparseTensor([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [2, 4])
+    rows = tf.data.Dataset.from_tensor_slices(whole)
+    (batch,) = rows.batch(2)
+    assert batch.indices.numpy().tolist() == [[0, 0], [1, 2], [1, 3]]
+    assert batch.values.numpy().tolist() == [1, 2, 3]
+    assert batch.dense_shape.numpy().tolist() == [2, 4]
+    (pair,) = tf.data.Dataset.zip((rows, tf.data.Dataset.range(2))).batch(2)
+    assert tf.sparse.to_dense(pair[0]).numpy().tolist() == [[1, 0, 0, 0], [0, 0, 2, 3]]
+    assert pair[1].numpy().tolist() == [0, 1]

@@ -507,3 +507,13 @@ def test_ragged_tensors_are_joined():
     assert tf.concat([rows, dense], axis=-1).to_list() == [[1, 2, 7], [8], [3, 9]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="rows along axis 0"):
         tf.concat([rows, rows[:1]], 1)
+
+
+def test_unicode_script():
+    points = [ord(c) for c in "a\u03b1\u0416\u4e2d \U0001f600"]
+    assert tf.strings.unicode_script(points).numpy().tolist() == [25, 14, 8, 17, 0, 0]
+    assert tf.strings.unicode_script(
+        [-1, 0xD800, 0x378, 0x10FFFF, 0x110000]
+    ).numpy().tolist() == [-1, 103, 103, 103, -1]
+    rows = tf.strings.unicode_script(tf.ragged.constant([[97], [32, 97]]))
+    assert rows.to_list() == [[25], [0, 25]]

@@ -1,0 +1,157 @@
+"""The spec of what a function gives that runs as Python, without running it.
+
+TensorFlow knows the dtypes of a `py_function`. Here a copy of the function is
+traced in which everything without a native form is a `Foreign`, which may be
+handed to `py_function` and to nothing else. What that gives is an `Opaque`
+(`tf/_opaque.py`). Anything else that is tried with either ends the trace, and the
+spec stays unknown. The program that is written meanwhile is thrown away.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from penstock import _penstock
+from penstock._spec import TensorSpec
+from penstock._trace import _arguments, install_numpy_loops, leaves_of
+from penstock._trace_errors import TraceRefused, refuse
+from penstock._trace_inspect import Sandbox
+from penstock._trace_value import Tracer, current
+from penstock.tf import _structure
+from penstock.tf._opaque import Foreign, Opaque, form_of
+from penstock.tf._values import unwrap
+
+
+class _Lenient(Sandbox):
+    """What cannot be traced is there, but of no use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._foreign: set[types.CodeType] = set()
+
+    def resolve(self, value: Any, name: str) -> Any:
+        form = form_of(value)
+        if form is not None:
+            return form
+        try:
+            return super().resolve(value, name)
+        except TraceRefused:
+            return Foreign(name)
+
+    def _check_global(self, fn: Any, instructions: Any, at: int, names: Any) -> None:
+        try:
+            super()._check_global(fn, instructions, at, names)
+        except TraceRefused:
+            name = instructions[at].argval
+            names[name] = Foreign(name)
+
+    def _check_code(self, code: Any, fn: Any, names: Any, outer: Any) -> None:
+        try:
+            super()._check_code(code, fn, names, outer)
+        except TraceRefused:
+            if code is fn.__code__:
+                raise
+            self._foreign.add(code)
+
+    def _copy(self, fn: types.FunctionType) -> Any:
+        safe = super()._copy(fn)
+        if self._foreign:
+            safe.__code__ = self._without_foreign(fn.__code__)
+        return safe
+
+    def _without_foreign(self, code: types.CodeType) -> types.CodeType:
+        """`code` in which functions that cannot be traced do nothing but fail."""
+        consts = []
+        for value in code.co_consts:
+            if isinstance(value, types.CodeType):
+                value = (
+                    _fails.__code__.replace(co_freevars=value.co_freevars)
+                    if value in self._foreign
+                    else self._without_foreign(value)
+                )
+            consts.append(value)
+        return code.replace(co_consts=tuple(consts))
+
+
+def _fails(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError
+
+
+def foretell(fn: Any, spec: Any) -> Any:
+    """The spec of `fn` for elements of `spec`, None if nothing is known.
+
+    `fn` is a `Call` that gives elements.
+    """
+    install_numpy_loops()
+    try:
+        sandbox = _Lenient()
+        safe = _copy_of(fn.fn, sandbox)
+        dialect = type(fn).__penstock_dialect__
+        program = _penstock.Program(_ranked(spec))
+        with Tracer(program, sandbox.codes, dialect) as tracer:
+            argument = _symbols(program, program.input_nest(), spec)
+            args = tuple(argument) if program.spreads else (argument,)
+            with np.errstate(all="ignore"):
+                made = safe(*(_structure.decode(a) for a in args))
+            found = _spec(tuple(made) if type(made) is list else made)
+            return None if tracer.refused is not None else found
+    except TraceRefused:
+        return None
+    except Exception:  # noqa: BLE001 (what it raises says the run, if it does)
+        return None
+
+
+def _copy_of(fn: Any, sandbox: _Lenient) -> Any:
+    """The function that is traced."""
+    form = form_of(fn)
+    if form is not None:
+        return form
+    if isinstance(fn, types.FunctionType):
+        return sandbox.function(fn, fn.__qualname__)
+    if isinstance(fn, types.MethodType):
+        return getattr(form_of(fn.__self__), fn.__name__)
+    raise TraceRefused("no function of Python")
+
+
+def _ranked(spec: Any) -> Any:
+    """A spec that a program takes; inputs of unknown rank are not used."""
+    if isinstance(spec, dict):
+        return {k: _ranked(s) for k, s in spec.items()}
+    if isinstance(spec, tuple):
+        return _structure.encode_tuple(spec, [_ranked(s) for s in spec])
+    if isinstance(spec, TensorSpec) and spec.shape is None:
+        return TensorSpec((), spec.dtype)
+    return spec
+
+
+def _symbols(program: Any, nest: Any, spec: Any) -> Any:
+    if isinstance(nest, dict):
+        return {k: _symbols(program, nest[k], spec[k]) for k in nest}
+    if isinstance(nest, tuple):
+        items = [_symbols(program, n, s) for n, s in zip(nest, spec)]
+        return _structure.encode_tuple(nest, items)
+    if isinstance(spec, TensorSpec) and spec.shape is None:
+        if spec.dtype.name == "unknown":
+            refuse("the dtype is not known")
+        return Opaque(spec.dtype)
+    return _arguments(program, nest)
+
+
+def _spec(value: Any) -> Any:
+    """The spec of a result. Inside a trace."""
+    if isinstance(value, Opaque):
+        return TensorSpec(value.shape.dims, value.dtype)
+    if isinstance(value, dict):
+        return {k: _spec(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return _structure.encode_tuple(value, [_spec(v) for v in value])
+    if isinstance(value, (str, bytes)):
+        return TensorSpec((), "string")
+    splits: list[list[int]] = []
+    nest = leaves_of(unwrap(value), splits)
+    if any(splits):
+        refuse("a ragged value")
+    return current().program.nest_spec(nest)

@@ -1,0 +1,182 @@
+"""Specs of functions that run as Python, known before anything runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import penstock.tf as tf
+import pytest
+
+calls: list[int] = []
+
+
+def test_py_function_has_the_dtypes_of_tout_and_an_unknown_shape():
+    ds = tf.data.Dataset.range(3)
+    one = ds.map(lambda x: tf.py_function(lambda v: v.numpy() / 2, [x], tf.float32))
+    assert one.element_spec == tf.TensorSpec(None, tf.float32)
+    assert [float(x) for x in one] == [0.0, 0.5, 1.0]
+    two = ds.map(
+        lambda x: tf.py_function(lambda v: (v, b"s"), [x], [tf.int64, tf.string])
+    )
+    assert two.element_spec == (
+        tf.TensorSpec(None, tf.int64),
+        tf.TensorSpec(None, tf.string),
+    )
+    named = ds.map(lambda x: {"a": tf.numpy_function(np.exp2, [x], tf.float64), "b": x})
+    assert named.element_spec == {
+        "a": tf.TensorSpec(None, tf.float64),
+        "b": tf.TensorSpec((), tf.int64),
+    }
+    assert [float(e["a"]) for e in named] == [1.0, 2.0, 4.0]
+
+
+def test_nothing_of_the_function_runs_when_the_graph_is_built():
+    def seen(v):
+        while True:
+            calls.append(int(v))
+            break
+        return v
+
+    def load(x):
+        def inner(v):
+            import math
+
+            print(math.pi, end="")
+            return seen(v)
+
+        return tf.py_function(inner, [x], tf.int64)
+
+    ds = tf.data.Dataset.range(3).map(load)
+    assert ds.element_spec == tf.TensorSpec(None, tf.int64)
+    assert calls == []
+    assert [int(x) for x in ds] == [0, 1, 2] == calls
+
+
+def test_declared_shapes_are_part_of_the_spec():
+    def load(x):
+        y = tf.py_function(lambda v: np.full((2, 3), v, np.float32), [x], tf.float32)
+        y.set_shape((None, 3))
+        return y, x
+
+    ds = tf.data.Dataset.range(4).map(load)
+    assert ds.element_spec[0] == tf.TensorSpec((None, 3), tf.float32)
+    batch = ds.batch(2)
+    assert batch.element_spec[0] == tf.TensorSpec((None, None, 3), tf.float32)
+    assert next(iter(batch))[0].shape == (2, 2, 3)
+    grid = tf.data.Dataset.range(2).map(
+        lambda x: tf.reshape(tf.numpy_function(np.square, [[x, x]], tf.int64), (2, 1))
+    )
+    assert grid.element_spec == tf.TensorSpec((2, 1), tf.int64)
+    number = tf.data.Dataset.range(2).map(
+        lambda x: tf.ensure_shape(tf.py_function(lambda v: v * 2, [x], tf.int64), [])
+    )
+    assert number.element_spec == tf.TensorSpec((), tf.int64)
+    assert [int(x) for x in number] == [0, 2]
+
+
+def test_a_value_that_does_not_have_its_declared_shape_is_an_error():
+    ds = tf.data.Dataset.range(2).map(
+        lambda x: tf.ensure_shape(tf.py_function(lambda v: v, [x], tf.int64), [3])
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+        next(iter(ds))
+
+
+def test_maps_behind_keep_dtypes():
+    ds = tf.data.Dataset.range(3).map(
+        lambda x: tf.py_function(lambda v: v + 1, [x], tf.int64)
+    )
+    for fn, dtype, wanted in (
+        (lambda y: y * 2, tf.int64, [2, 4, 6]),
+        (lambda y: 1 - y, tf.int64, [0, -1, -2]),
+        (lambda y: y / 2, tf.float64, [0.5, 1.0, 1.5]),
+        (lambda y: tf.cast(y, tf.float32), tf.float32, [1.0, 2.0, 3.0]),
+    ):
+        behind = ds.map(fn)
+        assert behind.element_spec == tf.TensorSpec(None, dtype)
+        assert [x.numpy() for x in behind] == wanted
+        assert next(iter(behind)).dtype == dtype
+    assert ds.batch(2).element_spec == tf.TensorSpec(None, tf.int64)
+
+
+def test_functions_of_strings():
+    ds = tf.data.Dataset.from_tensor_slices(["Ab", "c"])
+    lower = ds.map(lambda s: tf.strings.lower(tf.strings.regex_replace(s, "b", "d")))
+    assert lower.element_spec == tf.TensorSpec((), tf.string)
+    assert [s.numpy() for s in lower] == [b"ad", b"c"]
+    bucket = ds.batch(2).map(lambda s: tf.strings.to_hash_bucket_fast(s, 7))
+    assert bucket.element_spec == tf.TensorSpec((None,), tf.int64)
+
+
+TABLE = tf.lookup.StaticHashTable(
+    tf.lookup.KeyValueTensorInitializer(["the", "cat"], tf.constant([1, 2], tf.int64)),
+    -1,
+)
+NUMBERS = tf.data.Dataset.range(1, 5)
+WORDS = tf.data.Dataset.from_tensor_slices(["the cat", "dog", ""])
+
+
+# Specs as TensorFlow has them; elements are held against them.
+@pytest.mark.parametrize(
+    ("ds", "fn", "spec"),
+    [
+        (NUMBERS, lambda x: tf.fill([x], x), ((None,), tf.int64)),
+        (NUMBERS, lambda x: tf.fill([x, 2], 1.5), ((None, 2), tf.float32)),
+        (NUMBERS, lambda x: tf.fill([x], "a"), ((None,), tf.string)),
+        (NUMBERS, lambda x: tf.range(x), ((None,), tf.int64)),
+        (NUMBERS, lambda x: tf.range(1, x), ((None,), tf.int64)),
+        (NUMBERS, lambda x: tf.range(x, dtype=tf.float32), ((None,), tf.float32)),
+        (NUMBERS, lambda x: tf.shape(tf.fill([x], x)), ((1,), tf.int32)),
+        (NUMBERS, lambda x: tf.cond(x > 2, lambda: x * 2, lambda: -x), ((), tf.int64)),
+        (
+            NUMBERS,
+            lambda x: tf.cond(x > 2, lambda: tf.range(x), lambda: tf.fill([1], x)),
+            ((None,), tf.int64),
+        ),
+        (NUMBERS, lambda x: tf.strings.as_string(x), ((), tf.string)),
+        (
+            NUMBERS,
+            lambda x: tf.boolean_mask([[1, 2], [3, 4]], [x > 1, x > 2]),
+            ((None, 2), tf.int32),
+        ),
+        (NUMBERS, lambda x: tf.where([x > 1, x > 2]), ((None, 1), tf.int64)),
+        (
+            NUMBERS,
+            lambda x: tf.io.parse_tensor(tf.io.serialize_tensor(x), tf.int64),
+            (None, tf.int64),
+        ),
+        (
+            NUMBERS,
+            lambda x: tf.debugging.check_numerics(tf.cast(x, tf.float32), "no"),
+            ((), tf.float32),
+        ),
+        (WORDS, lambda s: TABLE.lookup(tf.strings.split(s)), ((None,), tf.int64)),
+        (WORDS, TABLE.lookup, ((), tf.int64)),
+        (
+            WORDS,
+            lambda s: tf.strings.split(tf.strings.regex_replace(s, "c", "k")),
+            ((None,), tf.string),
+        ),
+        (NUMBERS, lambda x: "word", ((), tf.string)),
+        (WORDS, tf.strings.bytes_split, ((None,), tf.string)),
+        (WORDS, lambda s: tf.strings.unicode_decode(s, "UTF-8"), ((None,), tf.int32)),
+        (WORDS, lambda s: tf.strings.unicode_split(s, "UTF-8"), ((None,), tf.string)),
+    ],
+)
+def test_functions_that_run_as_python(ds, fn, spec):
+    made = ds.map(fn)
+    assert made.element_spec == tf.TensorSpec(*spec)
+    assert len(list(made)) == int(ds.cardinality())
+    assert made.batch(1).element_spec.dtype == spec[1]
+
+
+def test_what_cannot_be_told_stays_unknown():
+    seen = []
+    for fn in (
+        lambda x: (print(end=""), x)[1],
+        lambda x: x if x > 1 else x * 2,
+        lambda x: tf.py_function(lambda v: v, [x], tf.int64)[0],
+        lambda x: seen.append(1) or x,
+    ):
+        spec = tf.data.Dataset.range(3).map(fn).element_spec
+        assert spec == tf.TensorSpec(None, "unknown")
+    assert seen == []

@@ -1,0 +1,55 @@
+"""What pipelines of users showed to differ from TensorFlow."""
+
+from __future__ import annotations
+
+import penstock.tf as tf
+import pytest
+
+
+def test_an_index_out_of_bounds_is_an_invalid_argument():
+    it = iter(tf.data.Dataset.range(3).map(lambda i: tf.gather([1, 2], i)))
+    assert [int(next(it)), int(next(it))] == [1, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="out of bounds"):
+        next(it)
+    with pytest.raises(tf.errors.OutOfRangeError):
+        it.get_next()
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_resampled_classes_have_the_functions_dtype(dtype):
+    ds = tf.data.Dataset.range(8).rejection_resample(
+        lambda x: tf.cast(x % 2, dtype), [0.5, 0.5], [0.5, 0.5], seed=1
+    )
+    assert ds.element_spec[0] == tf.TensorSpec((), dtype)
+    assert all(c.dtype == dtype for c, _ in ds)
+
+
+def test_parsed_features_come_in_the_order_of_tensorflow():
+    record = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                name: tf.train.Feature(int64_list=tf.train.Int64List(value=[1]))
+                for name in "abcd"
+            }
+        )
+    ).SerializeToString()
+    features = {
+        "d": tf.io.FixedLenFeature([], tf.int64),
+        "c": tf.io.RaggedFeature(tf.int64),
+        "b": tf.io.FixedLenFeature([], tf.int64),
+        "a": tf.io.VarLenFeature(tf.int64),
+    }
+    assert list(tf.io.parse_single_example(record, features)) == ["a", "b", "d", "c"]
+    ds = tf.data.Dataset.from_tensors(record)
+    ds = ds.map(lambda r: tf.io.parse_single_example(r, features))
+    assert list(next(iter(ds))) == ["a", "b", "d", "c"]
+
+
+def test_a_string_is_compared_with_every_one_of_a_list():
+    label = tf.constant("dog")
+    assert (label == ["cat", "dog"]).numpy().tolist() == [False, True]
+    assert (label != ("cat", "dog")).numpy().tolist() == [True, False]
+    assert (label + ["s", "gy"]).numpy().tolist() == [b"dogs", b"doggy"]
+    ds = tf.data.Dataset.from_tensor_slices(["/d/cat/1.jpg", "/d/dog/2.jpg"])
+    ds = ds.map(lambda p: tf.argmax(tf.strings.split(p, "/")[-2] == ["cat", "dog"]))
+    assert [int(x) for x in ds] == [0, 1]
