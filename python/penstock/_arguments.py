@@ -135,24 +135,26 @@ def integers(op: str, parameter: str, values: Any) -> list[int]:
     return [integer(op, parameter, v) for v in items]
 
 
-def leaf_shapes(op: str, shapes: Any, spec: Any) -> list[Any]:
+# Values leaf by leaf and how they nest, where the elements do not tell; each as
+# the engine takes them.
+Leaves = tuple[list[Any], Any]
+
+
+def leaf_shapes(op: str, shapes: Any, spec: Any) -> Leaves:
     """Padded shapes leaf by leaf; `spec` says how they nest."""
     if shapes is None:
-        return []
-    leaves: list[Any] = []
-    _flatten(op, "padded_shapes", shapes, spec, leaves, _is_shape)
+        return [], None
     from penstock._spec import as_shape
 
-    return [as_shape(shape) for shape in leaves]
+    leaves, nested = _leaves(op, "padded_shapes", shapes, spec, _is_shape)
+    return [as_shape(shape) for shape in leaves], nested
 
 
-def leaf_values(op: str, values: Any, spec: Any) -> list[Any]:
-    """Padding values leaf by leaf, or one for all."""
+def leaf_values(op: str, values: Any, spec: Any) -> Leaves:
+    """Padding values leaf by leaf; one in place of a component is for all of it."""
     if values is None:
-        return []
-    leaves: list[Any] = []
-    _flatten(op, "padding_values", values, spec, leaves, _is_value)
-    return leaves
+        return [], None
+    return _leaves(op, "padding_values", values, spec, _is_value)
 
 
 def _is_shape(value: Any) -> bool:
@@ -167,7 +169,26 @@ def _is_shape(value: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    return not isinstance(value, (tuple, dict))
+    return not isinstance(value, (tuple, list, dict))
+
+
+def _leaves(op: str, parameter: str, given: Any, spec: Any, is_leaf: Any) -> Leaves:
+    leaves: list[Any] = []
+    if spec is UNKNOWN_SPEC:
+        nested = _nesting(given, leaves, is_leaf)
+        return leaves, None if isinstance(nested, int) else nested
+    _flatten(op, parameter, given, spec, leaves, is_leaf)
+    return leaves, None
+
+
+def _nesting(given: Any, leaves: list[Any], is_leaf: Any) -> Any:
+    """Tuples and dicts as in `given`, around 0 in place of the leaves."""
+    if is_leaf(given):
+        leaves.append(given)
+        return 0
+    if isinstance(given, dict):
+        return {key: _nesting(v, leaves, is_leaf) for key, v in given.items()}
+    return tuple(_nesting(item, leaves, is_leaf) for item in given)
 
 
 def _flatten(
@@ -180,6 +201,12 @@ def _flatten(
                 f"for {spec!r}"
             )
         leaves.append(given)
+    elif spec is None:
+        return
+    elif parameter == "padding_values" and is_leaf(given):
+        children = spec.values() if isinstance(spec, dict) else spec
+        for child in children:
+            _flatten(op, parameter, given, child, leaves, is_leaf)
     elif isinstance(spec, dict):
         if not isinstance(given, dict) or set(given) != set(spec):
             raise ArgumentTypeError(
@@ -189,10 +216,6 @@ def _flatten(
         for key, child in spec.items():
             _flatten(op, parameter, given[key], child, leaves, is_leaf)
     elif isinstance(spec, tuple):
-        if not isinstance(given, (tuple, list)):
-            if is_leaf(given) and parameter == "padding_values":
-                leaves.append(given)  # one for all
-                return
         if not isinstance(given, (tuple, list)) or len(given) != len(spec):
             raise ArgumentTypeError(
                 f"{op}: {parameter} must have {len(spec)} components like the "
@@ -200,10 +223,3 @@ def _flatten(
             )
         for item, child in zip(given, spec):
             _flatten(op, parameter, item, child, leaves, is_leaf)
-    elif spec is UNKNOWN_SPEC:
-        if is_leaf(given):
-            leaves.append(given)
-        else:
-            items = given.values() if isinstance(given, dict) else given
-            for item in items:
-                _flatten(op, parameter, item, spec, leaves, is_leaf)

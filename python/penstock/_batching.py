@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _arguments as check
 from penstock._deriving import Deriving
+from penstock._errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -113,11 +114,19 @@ class Batching(Deriving):
             if isinstance(length, (list, tuple))
             else [check.integer("pack", "length", length)]
         )
+        values, nested = check.leaf_values(
+            "pack", padding_values, self._native.element_spec
+        )
+        if nested is not None:
+            raise ArgumentTypeError(
+                "pack: padding_values must be one value where the element spec is "
+                f"unknown, got {padding_values!r}"
+            )
         native = self._native.pack(
             lengths,
             check.integer("pack", "num_open", num_open),
             check.boolean("pack", "split_long", split_long),
-            check.leaf_values("pack", padding_values, self._native.element_spec),
+            values,
             check.boolean("pack", "drop_remainder", drop_remainder),
             check.stage_name("pack", name),
         )

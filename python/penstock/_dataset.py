@@ -22,6 +22,7 @@ from penstock._iterator import Iterator
 from penstock._options import INFINITE, UNKNOWN
 from penstock._sources import Sources
 from penstock._transforms import Transforms
+from penstock._windows import spec_of
 
 
 class Dataset(Sources, FileSources, Transforms):
@@ -77,7 +78,7 @@ class Dataset(Sources, FileSources, Transforms):
         >>> ps.Dataset.from_tensor_slices({"x": [1.0, 2.0]}).element_spec
         {'x': TensorSpec(shape=(), dtype=penstock.float64)}
         """
-        return self._native.element_spec
+        return spec_of(self)
 
     @property
     def class_names(self) -> list[str]:
@@ -235,7 +236,7 @@ class Dataset(Sources, FileSources, Transforms):
                     if hasattr(error, "add_note"):
                         error.add_note(f"penstock: in {label}, element {i}")
                     raise
-                state = _state(f"{label}: element {i}", made)
+                state = _state(f"{label}: element {i}", made, first)
                 spec = _penstock.spec_of(state)
                 if spec != first and not _same_types(first, spec):
                     raise InvalidArgumentError(
@@ -337,10 +338,10 @@ class Dataset(Sources, FileSources, Transforms):
         return recipes.load, (recipes.dump(self),)
 
 
-def _state(where: str, value: Any) -> Any:
+def _state(where: str, value: Any, spec: Any = None) -> Any:
     """The state of a reduction, as functions get it."""
     try:
-        return _penstock.normalize(value)
+        return _penstock.normalize(value, spec)
     except Error as error:
         raise type(error)(f"{where}: {error}") from None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from penstock._errors import CancelledError, InvalidArgumentError
 from penstock._functions import check_callable
+from penstock._options import INFINITE
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -75,6 +76,23 @@ class DeviceDataset:
 
     def iterator(self, state: Any = None) -> DeviceIterator:
         return DeviceIterator(self, state)
+
+    def to_list(self) -> list[Any]:
+        """All that ``put`` returns."""
+        if self.cardinality() == INFINITE:
+            raise InvalidArgumentError("to_list: the dataset is endless; take(n) first")
+        with DeviceIterator(self, None) as it:
+            return list(it)
+
+    @property
+    def element_spec(self) -> Any:
+        """Of what ``put`` is given."""
+        return self._dataset.element_spec
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the pipeline in front, by which states are told apart."""
+        return self._dataset.fingerprint
 
     def __len__(self) -> int:
         return len(self._dataset)
@@ -179,9 +197,12 @@ class DeviceIterator:
     """Runs ``put`` on a thread of its own, at most ``n`` batches ahead."""
 
     def __init__(self, device: DeviceDataset, state: Any) -> None:
-        inner = device._dataset.iterator(state)
-        self._state = inner.state_dict()
-        self._lane = _Lane(device, inner)
+        self._device = device
+        self._start(device._dataset.iterator(state))
+
+    def _start(self, inner: Any) -> None:
+        self._state: dict[str, Any] = inner.state_dict()
+        self._lane = _Lane(self._device, inner)
 
     def __iter__(self) -> DeviceIterator:
         return self
@@ -198,6 +219,16 @@ class DeviceIterator:
     def state_dict(self) -> dict[str, Any]:
         """Behind the last element that ``next`` gave."""
         return self._state
+
+    def load_state_dict(self, state: Any) -> None:
+        """Continues where another iterator of an equal pipeline was."""
+        inner = self._device._dataset.iterator(state)  # or it goes on
+        self._lane.close()
+        self._start(inner)
+
+    @property
+    def closed(self) -> bool:
+        return self._lane.closed
 
     def stats(self) -> Any:
         return self._lane.inner.stats()

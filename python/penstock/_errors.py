@@ -19,7 +19,7 @@ class Error(Exception):
     ...     ps.Dataset.range(3).take(-2)
     ... except ps.Error as error:
     ...     print(error)
-    take: count must be >= 0, or -1 for all, got -2
+    take: count must be >= 0, got -2 (-1 means all)
     """
 
     stage: str = ""

@@ -253,7 +253,7 @@ def _auto(
     def prepare() -> bytes:
         from penstock import _workers
 
-        pickled = _workers.pickle_function(op, fn)
+        pickled = _workers.pickle_function(op, fn, signature)
         if len(pickled) > MAX_PICKLE:
             raise InvalidArgumentError(
                 f"{op}: fn pickles to {len(pickled)} bytes, more than {MAX_PICKLE}"
@@ -275,7 +275,7 @@ def _process(
 
     if kind == "dataset":
         raise InvalidArgumentError(f"{op}: executor must not be 'process'")
-    pickled = _workers.pickle_function(op, fn)
+    pickled = _workers.pickle_function(op, fn, signature)
     _workers.configure()
     handle = _penstock.process_function(
         pickled, kind, signature, function_identity(fn), cpu_count()

@@ -11,6 +11,7 @@ from penstock._functions import Lowered, check_arity, check_callable, lower, low
 from penstock._identity import function_identity
 from penstock._options import AUTOTUNE, ErrorPolicy, error_policy
 from penstock._spec import check_scalar_signature, check_signature
+from penstock._windows import spec_of
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -143,7 +144,7 @@ class Mapping(Deriving):
             "dataset",
             "flat_map",
             "auto",
-            self._native.element_spec,
+            spec_of(self),
             output_signature,
         )
         native = self._native.flat_map(
@@ -177,9 +178,7 @@ class Mapping(Deriving):
         [0, 1, 0, 1]
         """
         op = "interleave"
-        lowered = lower(
-            fn, "dataset", op, "auto", self._native.element_spec, output_signature
-        )
+        lowered = lower(fn, "dataset", op, "auto", spec_of(self), output_signature)
         if num_parallel_calls is None:
             num_parallel_calls = AUTOTUNE
         if cycle_length is None:

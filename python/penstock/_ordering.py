@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock import _arguments as check
 from penstock._deriving import Deriving
 from penstock._functions import check_callable, lower
+from penstock._key_order import with_keys_as
 from penstock._sources import check_datasets
 
 if TYPE_CHECKING:
@@ -120,15 +121,18 @@ class Ordering(Deriving):
     def concatenate(self, other: Dataset, name: str | None = None) -> Dataset:
         """These elements, then those of `other`.
 
+        The keys of dicts may come in another order there.
+
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.range(2).concatenate(ps.Dataset.range(2))]
         [0, 1, 0, 1]
         """
         (second,) = check_datasets("concatenate", (other,))
+        second = with_keys_as(cast("Dataset", self), second)
         native = self._native.concatenate(
             second._native, check.stage_name("concatenate", name)
         )
-        return self._derive(native, "concatenate", other, parents=(second,), name=name)
+        return self._derive(native, "concatenate", second, parents=(second,), name=name)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Every element once, where it is seen first.

@@ -14,6 +14,7 @@ from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable
 from penstock._identity import function_identity
+from penstock._key_order import in_one_key_order
 from penstock._options import AUTOTUNE, UNKNOWN
 from penstock._recipe import Recipe
 from penstock._spec import check_signature
@@ -427,7 +428,7 @@ class Sources:
         [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
         """
         op = "sample_from_datasets"
-        inputs = check_datasets(op, datasets)
+        inputs = in_one_key_order(check_datasets(op, datasets))
         native = _native.sample_from_datasets(
             [d._native for d in inputs],
             check.floats(op, "weights", weights),
@@ -464,7 +465,7 @@ class Sources:
         [10, 0, 11]
         """
         op = "choose_from_datasets"
-        inputs = check_datasets(op, datasets)
+        inputs = in_one_key_order(check_datasets(op, datasets))
         (chooser,) = check_datasets(op, (choice,))
         native = _native.choose_from_datasets(
             [d._native for d in inputs],

@@ -121,19 +121,26 @@ class DatasetSpec:
 
     >>> import penstock as ps
     >>> ps.Dataset.range(4).window(2).element_spec
-    DatasetSpec()
+    DatasetSpec(TensorSpec(shape=(), dtype=penstock.int64))
     """
 
-    __slots__ = ()
+    __slots__ = ("element_spec",)
+    element_spec: Any  # None if it is not known
+
+    def __init__(self, element_spec: Any = None) -> None:
+        self.element_spec = element_spec
 
     def __repr__(self) -> str:
-        return "DatasetSpec()"
+        return f"DatasetSpec({'' if self.element_spec is None else self.element_spec})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DatasetSpec)
 
     def __hash__(self) -> int:
         return hash(DatasetSpec)
+
+    def __reduce__(self) -> Any:
+        return DatasetSpec, (self.element_spec,)
 
 
 class UnknownSpec:

@@ -17,7 +17,7 @@ import numpy as np
 from penstock import _penstock
 from penstock._dataset import Dataset
 from penstock._options import AUTOTUNE
-from penstock._spec import TensorSpec
+from penstock._spec import UNKNOWN_SPEC, TensorSpec
 from penstock._trace_errors import TraceRefused, refuse
 from penstock._trace_value import Traced, TracedBytes, current
 
@@ -112,6 +112,15 @@ def _hole(kind: str, nest: Any, spec: Any, options: tuple[Any, ...]) -> Any:
     native = _penstock.template_hole(spec)
     current().holes.append((native, kind, options, nest))
     return TemplateDataset(Dataset._make(native, None))
+
+
+def window(leaf: int, spec: Any) -> Any:
+    """A dataset that is a leaf of the element."""
+    tracer = current()
+    native = _penstock.template_hole(UNKNOWN_SPEC if spec is None else spec)
+    tracer.holes.append((native, "element", (leaf,), ()))
+    made = getattr(tracer.dialect, "template", lambda: TemplateDataset)()
+    return made(Dataset._make(native, None))
 
 
 def _range(*args: Any, name: str | None = None) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from penstock import _penstock
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
-from penstock._spec import UNKNOWN_SPEC, TensorSpec
+from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
 from penstock._trace_errors import TraceRefused, WrongSignature, line_in, line_of
 from penstock._trace_inspect import inspect_function
 from penstock._trace_methods import array
@@ -80,7 +80,9 @@ class Inspected:
             raise TraceRefused(str(error)) from None
         tracer = Tracer(program, self._codes, self._dialect)
         with tracer:
-            argument = _arguments(program, program.input_nest())
+            argument = _arguments(
+                program, program.input_nest(), spec if kind == "dataset" else None
+            )
             args = tuple(argument) if program.spreads else (argument,)
             try:
                 with np.errstate(all="ignore"):
@@ -119,12 +121,16 @@ class Inspected:
         )
 
 
-def _arguments(program: Any, nest: Any) -> Any:
-    """Symbols in place of the leaves' numbers."""
+def _arguments(program: Any, nest: Any, spec: Any = None) -> Any:
+    """Symbols in place of the leaves' numbers; with `spec`, also of datasets."""
     if isinstance(nest, dict):
-        return {k: _arguments(program, v) for k, v in nest.items()}
+        return {
+            k: _arguments(program, v, None if spec is None else spec[k])
+            for k, v in nest.items()
+        }
     if isinstance(nest, tuple):
-        items = [_arguments(program, v) for v in nest]
+        specs = [None] * len(nest) if spec is None else spec
+        items = [_arguments(program, v, s) for v, s in zip(nest, specs)]
         return type(nest)(*items) if hasattr(nest, "_fields") else tuple(items)
     if isinstance(nest, Ragged):
         return TracedRagged(
@@ -134,6 +140,10 @@ def _arguments(program: Any, nest: Any) -> Any:
     if not isinstance(nest, (int, np.integer)):
         raise TraceRefused("elements of this structure have no native form")
     number = int(nest)
+    if isinstance(spec, DatasetSpec):
+        from penstock._template import window
+
+        return window(number, spec.element_spec)
     dtype, shape = program.describe(number)
     if dtype is None:
         raise TraceRefused("the dtype is not known, or it is a dataset")

@@ -10,9 +10,48 @@ from penstock._deriving import Deriving
 from penstock._errors import InvalidArgumentError
 from penstock._functions import check_callable, dataset_function, lower
 from penstock._identity import function_identity
+from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
+
+
+# Whose elements are those of their input.
+_PASSING = frozenset(
+    "take skip shuffle repeat prefetch cache filter take_while shard ignore_errors "
+    "with_options".split()
+)
+
+
+def spec_of(dataset: Any) -> Any:
+    """The spec of a dataset's elements; of windows also what they consist of."""
+    spec = dataset._native.element_spec
+    at = dataset
+    while _has_datasets(spec) and at._recipe is not None:
+        if at._recipe.method == "window":
+            before = spec_of(at._recipe.parent)
+            return spec if before is UNKNOWN_SPEC else _windows_of(before)
+        if at._recipe.method not in _PASSING:
+            break
+        at = at._recipe.parent
+    return spec
+
+
+def _has_datasets(spec: Any) -> bool:
+    if isinstance(spec, dict):
+        return any(_has_datasets(s) for s in spec.values())
+    if isinstance(spec, tuple):
+        return any(_has_datasets(s) for s in spec)
+    return isinstance(spec, DatasetSpec)
+
+
+def _windows_of(spec: Any) -> Any:
+    if isinstance(spec, dict):
+        return {k: _windows_of(s) for k, s in spec.items()}
+    if isinstance(spec, tuple):
+        items = [_windows_of(s) for s in spec]
+        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+    return DatasetSpec(spec)
 
 
 class Windows(Deriving):
@@ -86,13 +125,15 @@ class Windows(Deriving):
         check_callable(op, "reduce_fn", reduce_fn)
         spec = self._native.element_spec
         key = lower(key_fn, "number", op, "auto", spec)
-        # The engine knows no identity of window_size_func.
-        reduce = dataset_function(
-            reduce_fn,
-            function_identity(
-                reduce_fn if window_size_func is None else (reduce_fn, window_size_func)
-            ),
-        )
+        if window_size_func is None:
+            inner = None if spec is UNKNOWN_SPEC else spec_of(self)
+            of_window = (TensorSpec((), "int64"), DatasetSpec(inner))
+            reduce = lower(reduce_fn, "dataset", op, "auto", of_window)
+        else:
+            # The engine knows no identity of window_size_func.
+            reduce = dataset_function(
+                reduce_fn, function_identity((reduce_fn, window_size_func))
+            )
         native = self._native.group_by_window(
             key.handle,
             reduce.handle,

@@ -23,13 +23,47 @@ def dump_failure(error: BaseException) -> bytes:
     text = "".join(
         traceback.format_exception(type(error), error, error.__traceback__)
     ).rstrip()
+    for sent in (error, _Portable(error)):
+        try:
+            data = cloudpickle.dumps((sent, text))
+            # Some exceptions pickle but do not unpickle.
+            if isinstance(pickle.loads(data)[0], type(error)):
+                return data  # type: ignore[no-any-return]
+        except Exception:
+            continue
+    return cloudpickle.dumps((None, text))  # type: ignore[no-any-return]
+
+
+class _Portable:
+    """Unpickles as the exception, as far as its arguments and attributes do.
+
+    Without calling ``__init__``, whose arguments nobody knows.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        args = tuple(a if _pickles(a) else repr(a) for a in error.args)
+        state = {k: v for k, v in vars(error).items() if _pickles(v)}
+        self._parts = type(error), args, state
+
+    def __reduce__(self) -> Any:
+        return _rebuild, self._parts
+
+
+def _pickles(value: Any) -> bool:
     try:
-        data = cloudpickle.dumps((error, text))
-        # Some exceptions pickle but do not unpickle.
-        pickle.loads(data)
+        pickle.loads(cloudpickle.dumps(value))
     except Exception:
-        return cloudpickle.dumps((None, text))  # type: ignore[no-any-return]
-    return data  # type: ignore[no-any-return]
+        return False
+    return True
+
+
+def _rebuild(
+    kind: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]
+) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(state)
+    return error
 
 
 _PERIOD = 0.05  # seconds between two looks at the function

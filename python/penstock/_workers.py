@@ -48,12 +48,14 @@ def _directory() -> str | None:
         return None  # it was removed
 
 
-def pickle_function(op: str, fn: Any) -> bytes:
-    """`fn` by cloudpickle; names what does not pickle."""
+def pickle_function(op: str, fn: Any, signature: Any = None) -> bytes:
+    """`fn` by cloudpickle, with what it gives if declared; names what does not
+    pickle."""
     import cloudpickle
 
     try:
-        return cloudpickle.dumps(fn)  # type: ignore[no-any-return]
+        sent = fn if signature is None else (fn, signature)
+        return cloudpickle.dumps(sent)  # type: ignore[no-any-return]
     except Exception as error:
         culprit = find_unpicklable(fn)
         where = f": {culprit}" if culprit else ""

@@ -1,9 +1,10 @@
 // Dataset.from_arrow: anything with __arrow_c_stream__.
-#include <nanobind/stl/string.h>
 
 #include "bindings.h"
+#include "interpreter.h"
 #include "penstock/formats/arrow.h"
 #include "penstock/memory/ragged.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {
@@ -40,7 +41,7 @@ Dataset from_arrow(nb::object capsule, const std::string& name) {
   if (stream == nullptr) throw nb::python_error();
   StatusOr<std::vector<Element>> batches;
   {
-    const nb::gil_scoped_release release;
+    const WorkingWithoutGil released;
     batches = read_arrow_stream(*stream);
   }
   if (!batches.ok()) {

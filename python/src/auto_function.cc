@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <thread>
 
 #include "convert.h"
 #include "penstock/base/clock.h"
+#include "penstock/runtime/scheduler.h"
 #include "process_clocks.h"
 #include "workers.h"
 
@@ -27,6 +29,11 @@ constexpr double kLeastShare = 0.04;
 // together when it is worth having them.
 constexpr std::int64_t kProcessWindowNs = 200'000'000;
 constexpr double kLeastWorkersUse = 0.8;
+
+// A call that takes longer does not start in a thread any more while workers
+// start, which takes some 0.2 s; nor does it wait for them forever.
+constexpr std::int64_t kLongCallNs = 100'000'000;
+constexpr std::int64_t kMostStartNs = 5'000'000'000;
 
 // Blocks shorter than this are looked at now and then only.
 constexpr std::int64_t kLongBlockNs = 1'000'000;
@@ -85,7 +92,7 @@ class AutoFunction final : public Function {
   Status apply(const Block& in, CallContext& context,
                Block& out) const override {
     int mode = state_->mode.load(std::memory_order_acquire);
-    if (mode == kStarting && WorkerPool::instance().ready()) {
+    if (mode == kStarting && workers_ready(context)) {
       std::lock_guard lock(state_->mutex);
       state_->mode.store(kProcesses, std::memory_order_release);
       mode = kProcesses;
@@ -122,6 +129,22 @@ class AutoFunction final : public Function {
   }
 
  private:
+  /// Whether a block goes to the workers, which are being started. One of long
+  /// calls waits for them: with all cores they are there soon, and any call
+  /// that starts in a thread instead has the others wait until it ends.
+  bool workers_ready(const CallContext& context) const {
+    const WorkerPool& pool = WorkerPool::instance();
+    if (pool.ready()) return true;
+    const std::int64_t until = wait_until_.load(std::memory_order_relaxed);
+    const WorksElsewhere starting;
+    while (pool.size() > 0 && Clock::real().now() < until &&
+           !context.cancelled()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (pool.ready()) return true;
+    }
+    return false;
+  }
+
   /// True when the window is full and says that the GIL limits.
   bool judge(std::int64_t rows, std::int64_t wall, CoreTime core) const {
     std::lock_guard lock(window_mutex_);
@@ -195,6 +218,9 @@ class AutoFunction final : public Function {
                      static_cast<int>(use_ * 100),
                      "% of one core, a call takes ", call_ns_ / 1000, " us");
     WorkerPool::instance().warm(workers_);
+    if (call_ns_ > kLongCallNs) {
+      wait_until_.store(Clock::real().now() + kMostStartNs);
+    }
     state_->mode.store(kStarting, std::memory_order_release);
   }
 
@@ -209,6 +235,7 @@ class AutoFunction final : public Function {
   const std::shared_ptr<AutoState> state_;
   // Written once, before mode says so.
   mutable FunctionRef in_processes_;
+  mutable std::atomic<std::int64_t> wait_until_{0};
 
   mutable std::atomic<int> running_{0};
   mutable std::atomic<std::uint32_t> blocks_{0};

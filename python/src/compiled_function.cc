@@ -6,9 +6,8 @@
 // again by Python, which raises it.
 #include "compiled_function.h"
 
-#include <nanobind/stl/string.h>
-
 #include "convert.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {

@@ -31,7 +31,12 @@ bool spreads(const Structure* structure);
 
 /// `value` as an element. InvalidArgument says what has no conversion; a
 /// Python error that its conversion raised becomes part of the message.
-StatusOr<Element> from_python(PyObject* value, Arrays arrays);
+///
+/// If `wanted` is known, Python's own numbers and lists, which have no dtype,
+/// get the one it says, and dicts its order. Whether the rest is as it says,
+/// the caller checks.
+StatusOr<Element> from_python(PyObject* value, Arrays arrays,
+                              const Spec* wanted = nullptr);
 
 /// Nested TensorSpec objects and back. Null with a Python error set if the
 /// specification is wrong.

@@ -3,9 +3,9 @@
 #include <cxxabi.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -20,6 +20,7 @@
 #include "penstock/base/clock.h"
 #include "penstock/build_dataset.h"
 #include "penstock/ops/prefetch/prefetch.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {
@@ -118,8 +119,8 @@ Element element_at(const Dataset& d, I64 i) {
 }
 
 Element element(nb::handle value, std::string_view op,
-                Arrays arrays = Arrays::kCopy) {
-  auto made = from_python(value.ptr(), arrays);
+                Arrays arrays = Arrays::kCopy, const Spec* wanted = nullptr) {
+  auto made = from_python(value.ptr(), arrays, wanted);
   if (!made.ok()) {
     throw Error(annotate(made.status(), std::string(op) + ": "));
   }
@@ -138,7 +139,7 @@ Spec spec(nb::handle value) {
 }
 
 /// None, ("raise",), ("skip", limit, rate) or ("replace", value).
-ErrorPolicy policy(nb::handle value) {
+ErrorPolicy policy(nb::handle value, const Spec& elements) {
   if (value.is_none()) return {};
   auto parts = nb::cast<nb::tuple>(value);
   const auto kind = nb::cast<std::string>(parts[0]);
@@ -146,8 +147,10 @@ ErrorPolicy policy(nb::handle value) {
     return ErrorPolicy::skip(nb::cast<OptI64>(parts[1]),
                              nb::cast<std::optional<double>>(parts[2]));
   }
-  if (kind == "replace")
-    return ErrorPolicy::replace(element(parts[1], "on_error"));
+  if (kind == "replace") {
+    return ErrorPolicy::replace(
+        element(parts[1], "on_error", Arrays::kCopy, &elements));
+  }
   return ErrorPolicy::raise();
 }
 
@@ -166,6 +169,26 @@ std::vector<PartialShape> shapes(nb::handle list) {
     out.push_back(shape(value));
   }
   return out;
+}
+
+/// Tuples and dicts around leaves; null for None.
+const Structure* nesting(nb::handle value) {
+  if (value.is_none()) return nullptr;
+  if (nb::isinstance<nb::tuple>(value)) {
+    std::vector<const Structure*> children;
+    for (nb::handle child : nb::cast<nb::tuple>(value)) {
+      children.push_back(nesting(child));
+    }
+    return Structure::tuple(std::move(children));
+  }
+  if (nb::isinstance<nb::dict>(value)) {
+    std::vector<std::pair<std::string, const Structure*>> items;
+    for (auto [key, child] : nb::cast<nb::dict>(value)) {
+      items.emplace_back(nb::cast<std::string>(key), nesting(child));
+    }
+    return Structure::dict(std::move(items));
+  }
+  return Structure::leaf();
 }
 
 /// Rank-0 values; None stands for the default.
@@ -206,7 +229,7 @@ const Structure* zip_structure(nb::handle value, std::vector<Dataset>& out) {
   return Structure::leaf();
 }
 
-Options options(nb::dict values) {
+Options options(nb::dict values, const Spec& elements) {
   Options o;
   const auto get = [&](const char* key) -> nb::object { return values[key]; };
   o.cpu_budget = nb::cast<std::optional<int>>(get("cpu_budget"));
@@ -214,7 +237,7 @@ Options options(nb::dict values) {
   o.deterministic = nb::cast<std::optional<bool>>(get("deterministic"));
   o.seed = nb::cast<Seed>(get("seed"));
   o.autotune = nb::cast<std::optional<bool>>(get("autotune"));
-  o.on_error = policy(get("on_error"));
+  o.on_error = policy(get("on_error"), elements);
   return o;
 }
 
@@ -234,11 +257,36 @@ std::size_t shards_of(const Node& node,
 }
 
 MapOptions map_options(I64 calls, std::optional<bool> deterministic,
-                       nb::handle on_error, Text name) {
+                       nb::handle on_error, const Spec& elements, Text name) {
   return {.num_parallel_calls = calls,
           .deterministic = deterministic,
-          .on_error = policy(on_error),
+          .on_error = policy(on_error, elements),
           .name = std::move(name)};
+}
+
+/// The items of a list. Empty lists in them say no dtype: it is that of the
+/// first item without one.
+std::vector<Element> list_elements(const nb::list& values) {
+  std::vector<Element> elements;
+  elements.reserve(nb::len(values));
+  std::vector<std::size_t> open;
+  Spec first;
+  for (nb::handle value : values) {
+    elements.push_back(element(value, "from_list", Arrays::kShare));
+    Element& made = elements.back();
+    made.order_like(elements.front().structure());
+    const auto& leaves = made.leaves();
+    if (std::any_of(leaves.begin(), leaves.end(),
+                    [](const Tensor& t) { return t.num_elements() == 0; })) {
+      open.push_back(elements.size() - 1);
+    } else if (!first.known()) {
+      first = Spec::of(made);
+    }
+  }
+  for (const std::size_t i : open) {
+    elements[i] = element(values[i], "from_list", Arrays::kShare, &first);
+  }
+  return elements;
 }
 
 void bind_sources(nb::class_<Dataset>& c) {
@@ -261,12 +309,7 @@ void bind_sources(nb::class_<Dataset>& c) {
       },
       nb::arg().none(), nb::arg());
   c.def_static("from_list", [](nb::list values, Text name) {
-    std::vector<Element> elements;
-    elements.reserve(nb::len(values));
-    for (nb::handle value : values) {
-      elements.push_back(element(value, "from_list", Arrays::kShare));
-    }
-    return Dataset::from_list(std::move(elements), std::move(name));
+    return Dataset::from_list(list_elements(values), std::move(name));
   });
   c.def_static(
       "from_generator",
@@ -275,7 +318,8 @@ void bind_sources(nb::class_<Dataset>& c) {
         SourceOptions o{.output_signature = spec(signature),
                         .cardinality = Cardinality(cardinality),
                         .name = std::move(name)};
-        return Dataset::generator_dataset(make_python_generator(ref(fn)),
+        auto factory = make_python_generator(ref(fn), o.output_signature);
+        return Dataset::generator_dataset(std::move(factory),
                                           std::move(identity), std::move(o));
       },
       nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
@@ -285,8 +329,8 @@ void bind_sources(nb::class_<Dataset>& c) {
          Text name) {
         SourceOptions o{.output_signature = spec(signature),
                         .name = std::move(name)};
-        return Dataset::indexable_dataset(size,
-                                          make_python_getitem(ref(object)),
+        auto getitem = make_python_getitem(ref(object), o.output_signature);
+        return Dataset::indexable_dataset(size, std::move(getitem),
                                           std::move(identity), std::move(o));
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
@@ -356,8 +400,11 @@ void bind_functions_of(nb::class_<Dataset>& c) {
       "map",
       [](const Dataset& d, const FunctionHandle& fn, I64 calls,
          std::optional<bool> deterministic, nb::object on_error, Text name) {
-        return d.map_function(fn.ref, map_options(calls, deterministic,
-                                                  on_error, std::move(name)));
+        const Spec made =
+            fn.ref->output_spec(d.element_spec()).value_or(Spec());
+        return d.map_function(
+            fn.ref,
+            map_options(calls, deterministic, on_error, made, std::move(name)));
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
   c.def(
@@ -365,8 +412,8 @@ void bind_functions_of(nb::class_<Dataset>& c) {
       [](const Dataset& d, const FunctionHandle& fn, I64 calls,
          std::optional<bool> deterministic, nb::object on_error, Text name) {
         return d.filter_function(
-            fn.ref,
-            map_options(calls, deterministic, on_error, std::move(name)));
+            fn.ref, map_options(calls, deterministic, on_error,
+                                d.element_spec(), std::move(name)));
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
   c.def("flat_map",
@@ -392,12 +439,15 @@ void bind_functions_of(nb::class_<Dataset>& c) {
       "scan",
       [](const Dataset& d, nb::object init, nb::object fn, Text identity,
          nb::object signature, Text name) {
-        ScanFunction scan = nb::isinstance<ScanHandle>(fn)
-                                ? nb::cast<const ScanHandle&>(fn).fn
-                                : make_python_scan(ref(fn));
+        Element state = element(init, "scan");
+        Spec declared = spec(signature);
+        ScanFunction scan =
+            nb::isinstance<ScanHandle>(fn)
+                ? nb::cast<const ScanHandle&>(fn).fn
+                : make_python_scan(ref(fn), Spec::of(state), declared);
         return d.scan_function(
-            element(init, "scan"), std::move(scan), std::move(identity),
-            {.output_signature = spec(signature), .name = std::move(name)});
+            std::move(state), std::move(scan), std::move(identity),
+            {.output_signature = std::move(declared), .name = std::move(name)});
       },
       nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   c.def(
@@ -415,12 +465,14 @@ void bind_functions_of(nb::class_<Dataset>& c) {
   c.def("bucket_by_sequence_length",
         [](const Dataset& d, const FunctionHandle& length,
            std::vector<I64> boundaries, std::vector<I64> sizes,
-           nb::object padded, nb::object values, bool to_boundary,
+           nb::tuple padded, nb::tuple values, bool to_boundary,
            bool no_padding, bool drop, Text name) {
           return d.bucket_function(length.ref, std::move(boundaries),
                                    std::move(sizes),
-                                   {.padded_shapes = shapes(padded),
-                                    .padding_values = paddings(values),
+                                   {.padded_shapes = shapes(padded[0]),
+                                    .padding_values = paddings(values[0]),
+                                    .padded_shapes_as = nesting(padded[1]),
+                                    .padding_values_as = nesting(values[1]),
                                     .pad_to_bucket_boundary = to_boundary,
                                     .no_padding = no_padding,
                                     .drop_remainder = drop,
@@ -443,10 +495,12 @@ void bind_transformations(nb::class_<Dataset>& c) {
   c.def("batch", [](const Dataset& d, I64 n, bool drop, Text name) {
     return d.batch(n, {drop, std::move(name)});
   });
-  c.def("padded_batch", [](const Dataset& d, I64 n, nb::object padded,
-                           nb::object values, bool drop, Text name) {
-    return d.padded_batch(n, {.padded_shapes = shapes(padded),
-                              .padding_values = paddings(values),
+  c.def("padded_batch", [](const Dataset& d, I64 n, nb::tuple padded,
+                           nb::tuple values, bool drop, Text name) {
+    return d.padded_batch(n, {.padded_shapes = shapes(padded[0]),
+                              .padding_values = paddings(values[0]),
+                              .padded_shapes_as = nesting(padded[1]),
+                              .padding_values_as = nesting(values[1]),
                               .drop_remainder = drop,
                               .name = std::move(name)});
   });
@@ -527,8 +581,9 @@ void bind_transformations(nb::class_<Dataset>& c) {
       },
       nb::arg().none(), nb::arg());
   c.def("with_options", [](const Dataset& d, nb::dict values, Text name) {
-    return detail::build_dataset(ops::make_with_options(options(values)),
-                                 {d.node()}, std::move(name));
+    return detail::build_dataset(
+        ops::make_with_options(options(values, d.element_spec())), {d.node()},
+        std::move(name));
   });
 }
 

@@ -1,11 +1,11 @@
 // The doctor's model and rules, over dicts: `_doctor.py` gathers the facts.
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "penstock/doctor/diagnose.h"
 #include "process_clocks.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {

@@ -2,6 +2,7 @@
 #include "convert.h"
 #include "named_tuples.h"
 #include "numpy_api.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {
@@ -260,8 +261,8 @@ std::string take_python_error() {
   PyErr_NormalizeException(&type, &value, &traceback);
   std::string text = reinterpret_cast<PyTypeObject*>(type)->tp_name;
   PyObject* message = value == nullptr ? nullptr : PyObject_Str(value);
-  const char* utf8 = message == nullptr ? nullptr : PyUnicode_AsUTF8(message);
-  if (utf8 != nullptr && *utf8 != '\0') text += std::string(": ") + utf8;
+  std::string said;
+  if (bytes_of(message, said) && !said.empty()) text += ": " + said;
   PyErr_Clear();
   Py_XDECREF(message);
   Py_XDECREF(type);

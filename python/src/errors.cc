@@ -1,6 +1,7 @@
 #include "errors.h"
 
 #include "convert.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {
@@ -40,8 +41,7 @@ const char* class_of(StatusCode code) {
 
 void set_text(PyObject* object, const char* name, const std::string& text) {
   if (text.empty()) return;
-  PyObject* value = PyUnicode_FromStringAndSize(
-      text.data(), static_cast<Py_ssize_t>(text.size()));
+  PyObject* value = message_str_of(text);
   if (value == nullptr || PyObject_SetAttrString(object, name, value) < 0) {
     PyErr_Clear();
   }
@@ -65,7 +65,7 @@ PyObject* attribute(PyObject* object, const char* name, PyObject* fresh) {
 /// which may raise one exception object again and again.
 void add_note(PyObject* exception, const void* function,
               const std::string& note) {
-  const Owned text(PyUnicode_FromString(note.c_str()));
+  const Owned text(message_str_of(note));
   const Owned notes(attribute(exception, "__notes__", PyList_New(0)));
   const Owned ours(attribute(exception, "_penstock_notes", PyDict_New()));
   const Owned key(PyLong_FromVoidPtr(const_cast<void*>(function)));
@@ -92,12 +92,8 @@ std::string message_of_ours(PyObject* exception) {
     return "";
   }
   const Owned text(PyObject_Str(exception));
-  const char* message =
-      text.get() == nullptr ? nullptr : PyUnicode_AsUTF8(text.get());
-  if (message == nullptr) {
-    PyErr_Clear();
-    return "";
-  }
+  std::string message;
+  if (!bytes_of(text.get(), message)) PyErr_Clear();
   return message;
 }
 
@@ -112,6 +108,9 @@ void raise_user_error(const PythonError& error, const ElementError& at) {
     if (at.others > 0) {
       absl::StrAppend(&note, " (and ", at.others, " more error",
                       at.others > 1 ? "s" : "", " in this batch)");
+    }
+    if (!at.not_skipped.empty()) {
+      absl::StrAppend(&note, " (not skipped: ", at.not_skipped, ")");
     }
     const std::string own = message_of_ours(exception);
     if (!own.empty()) absl::StrAppend(&note, ": ", own);
@@ -160,13 +159,12 @@ PythonError PythonError::of(PyObject* exception, const void* function,
   error.ends_program_ =
       PyErr_GivenExceptionMatches(exception, PyExc_Exception) == 0;
   error.text_ = Py_TYPE(exception)->tp_name;
-  PyObject* message = PyObject_Str(exception);
-  const char* utf8 = message == nullptr ? nullptr : PyUnicode_AsUTF8(message);
-  if (utf8 != nullptr && *utf8 != '\0') {
-    absl::StrAppend(&error.text_, ": ", utf8);
+  const Owned message(PyObject_Str(exception));
+  std::string text;
+  if (bytes_of(message.get(), text) && !text.empty()) {
+    absl::StrAppend(&error.text_, ": ", text);
   }
   PyErr_Clear();
-  Py_XDECREF(message);
   error.exception_ = adopt(exception);
   return error;
 }
@@ -198,9 +196,10 @@ void set_python_error(const ElementError& at) {
   const Status status = at.to_status();
   PyObject* type = python_type(class_of(status.code()));
   if (type == nullptr) return;
+  const Owned message(message_str_of(to_std(status.message())));
+  if (message.get() == nullptr) return;
   PyObject* exception =
-      PyObject_CallFunction(type, "s#", status.message().data(),
-                            static_cast<Py_ssize_t>(status.message().size()));
+      PyObject_CallFunctionObjArgs(type, message.get(), nullptr);
   if (exception == nullptr) return;
   set_text(exception, "stage", at.stage);
   set_text(exception, "element", at.element);

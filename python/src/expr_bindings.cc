@@ -1,6 +1,5 @@
 // Programs for the tracer: _penstock.Program and what it needs of NumPy.
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
@@ -17,6 +16,7 @@
 #include "penstock/memory/ragged.h"
 #include "penstock/ops/native_function.h"
 #include "template_function.h"
+#include "text.h"
 
 // Needs what numpy_api.h includes.
 #include <numpy/ufuncobject.h>

@@ -86,6 +86,8 @@ class FaultyTransport final : public WorkerTransport {
     if (plan_->happens(plan_->faults.fail_to_start)) {
       return absl::UnavailableError("worker processes: a planned fault");
     }
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(plan_->faults.start_late));
     PS_ASSIGN_OR_RETURN(std::unique_ptr<WorkerLink> link, real_->start());
     return std::make_unique<FaultyLink>(std::move(link), plan_);
   }

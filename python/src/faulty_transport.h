@@ -16,6 +16,7 @@ struct WorkerFaults {
   double die_in_call = 0;      // it is sent, and no answer comes
   double answer_late = 0;      // by up to 10 ms
   double fail_to_start = 0;
+  double start_late = 0;  // seconds by which each starts later
 };
 
 std::shared_ptr<WorkerTransport> faulty_transport(

@@ -1,14 +1,15 @@
 // Sources of files, and writing TFRecord.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "convert.h"
+#include "interpreter.h"
 #include "penstock/file_io.h"
 #include "penstock/io/glob.h"
 #include "penstock/io/http.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {
@@ -46,7 +47,7 @@ Dataset from_files(nb::handle files, F&& make) {
   }
   const auto names = nb::cast<std::vector<Text>>(files);
   // Looks the patterns up, and may read a header.
-  const nb::gil_scoped_release release;
+  const WorkingWithoutGil released;
   return make(FileNames(names));
 }
 
@@ -130,7 +131,7 @@ std::vector<Text> write_tfrecord(const Dataset& dataset, const Text& path,
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!progress.is_none()) progress(done.records, done.bytes);
   };
-  const nb::gil_scoped_release release;
+  const WorkingWithoutGil released;
   return io::write_tfrecord(dataset, path, shards, std::move(o));
 }
 
@@ -181,12 +182,12 @@ void bind_file_sources(nb::class_<Dataset>& c) {
         ImageFolderOptions o;
         if (extensions) o.extensions = *std::move(extensions);
         o.name = std::move(name);
-        const nb::gil_scoped_release release;
+        const WorkingWithoutGil released;
         return Dataset::image_folder(root, std::move(o));
       },
       nb::arg(), nb::arg().none(), nb::arg());
   c.def_static("npy", [](std::vector<Text> files, Text name) {
-    const nb::gil_scoped_release release;
+    const WorkingWithoutGil released;
     return Dataset::npy(FileNames(std::move(files)), std::move(name));
   });
 }
@@ -208,7 +209,7 @@ void bind_files(nb::module_& m) {
              self.write(bytes_of(record, keep));
            })
       .def("close", [](io::TFRecordWriter& self) {
-        const nb::gil_scoped_release release;
+        const WorkingWithoutGil released;
         self.close();
       });
   m.def("write_tfrecord", &write_tfrecord, nb::arg("dataset"), nb::arg("path"),
@@ -224,11 +225,11 @@ void bind_files(nb::module_& m) {
       nb::arg("connect_timeout"), nb::arg("stall_timeout"), nb::arg("retries"),
       nb::arg("backoff"), nb::arg("headers"), nb::arg("ca_file"));
   m.def("class_names", [](const Text& root) {
-    const nb::gil_scoped_release release;
+    const WorkingWithoutGil released;
     return io::class_names(root);
   });
   m.def("matching_files", [](const std::vector<Text>& patterns) {
-    const nb::gil_scoped_release release;
+    const WorkingWithoutGil released;
     std::vector<Text> out;
     for (const Text& pattern : patterns) {
       auto names = value_or_raise(glob(FileSystem::local(), pattern));

@@ -9,6 +9,7 @@
 #include "named_tuples.h"
 #include "nested.h"
 #include "numpy_api.h"
+#include "penstock/memory/literal.h"
 #include "penstock/memory/placement.h"
 #include "penstock/memory/ragged.h"
 
@@ -147,42 +148,68 @@ StatusOr<Tensor> integer(PyObject* value) {
   return Tensor::scalar<std::uint64_t>(u);
 }
 
+/// What a declaration says of one component; nothing without one.
+struct Wanted {
+  const Spec* spec = nullptr;
+  const Structure* structure = nullptr;
+  std::size_t leaf = 0;
+
+  Wanted child(std::size_t i) const {
+    return {spec, structure->children()[i], leaf + structure->leaf_offset(i)};
+  }
+  DType dtype() const {
+    return structure == Structure::leaf() ? spec->leaves()[leaf].dtype
+                                          : DType::kInvalid;
+  }
+};
+
 class Reader {
  public:
   explicit Reader(Arrays arrays) : arrays_(arrays) {}
 
   Element::Leaves leaves;
 
-  StatusOr<const Structure*> read(PyObject* value) {
+  StatusOr<const Structure*> read(PyObject* value, const Wanted& wanted) {
     if (value == Py_None) return Structure::absent();
-    if (PyTuple_Check(value)) return tuple(value);
-    if (PyDict_Check(value)) return dict(value);
+    if (PyTuple_Check(value)) return tuple(value, wanted);
+    if (PyDict_Check(value)) return dict(value, wanted);
     static PyObject* const kRagged = python_type("Ragged");
     if (Py_TYPE(value) == reinterpret_cast<PyTypeObject*>(kRagged)) {
       return ragged(value);
     }
-    PS_ASSIGN_OR_RETURN(Tensor tensor, leaf(value));
+    PS_ASSIGN_OR_RETURN(Tensor tensor, leaf(value, wanted.dtype()));
     leaves.push_back(std::move(tensor));
     return Structure::leaf();
   }
 
-  StatusOr<Tensor> leaf(PyObject* value) {
+  StatusOr<Tensor> leaf(PyObject* value, DType wanted) {
     if (PyArray_Check(value)) return array_to_tensor(as_array(value), arrays_);
     if (PyBool_Check(value)) return Tensor::scalar<bool>(value == Py_True);
     if (PyBytes_Check(value) || PyUnicode_Check(value)) {
       std::string_view text;
       PS_RETURN_IF_ERROR(text_of(value, text));
+      if (arrays_ == Arrays::kShare &&
+          text.size() >= static_cast<std::size_t>(kAdoptBytes)) {
+        return Tensor::string_view_of(
+            text, Buffer::external(
+                      reinterpret_cast<const std::byte*>(text.data()),
+                      text.size(), [object = share(value)] {}, false));
+      }
       return Tensor::string(text);
     }
     if (PyArray_CheckScalar(value)) return numpy_scalar(value);
-    if (PyLong_Check(value)) return integer(value);
+    if (PyLong_Check(value)) {
+      PS_ASSIGN_OR_RETURN(Tensor number, integer(value));
+      return as_wanted(std::move(number), wanted);
+    }
     if (PyFloat_Check(value)) {
-      return Tensor::scalar<double>(PyFloat_AS_DOUBLE(value));
+      return as_wanted(Tensor::scalar<double>(PyFloat_AS_DOUBLE(value)),
+                       wanted);
     }
     if (PyByteArray_Check(value) || PyMemoryView_Check(value)) {
       return buffer(value);
     }
-    if (PyList_Check(value)) return list(value);
+    if (PyList_Check(value)) return list(value, wanted);
     if (NodeRef node = node_of(value)) {
       return Tensor::object(make_ref<DatasetObject>(std::move(node)));
     }
@@ -207,6 +234,11 @@ class Reader {
     Reader& reader_;
     Arrays before_;
   };
+
+  static Tensor as_wanted(Tensor number, DType wanted) {
+    if (wanted == DType::kInvalid) return number;
+    return literal_as(number, wanted).value_or(number);
+  }
 
   static StatusOr<Tensor> numpy_scalar(PyObject* value) {
     PyArray_Descr* descr = PyArray_DescrFromScalar(value);
@@ -246,16 +278,43 @@ class Reader {
     return false;
   }
 
-  StatusOr<Tensor> list(PyObject* value) const {
+  StatusOr<Tensor> list(PyObject* value, DType wanted) const {
     // As objects, so that NumPy does not cut bytes at trailing zeros.
-    Owned array(holds_text(value, 0) ? PyArray_FROM_OT(value, NPY_OBJECT)
-                                     : PyArray_FROM_O(value));
+    const bool text = holds_text(value, 0);
+    Owned array(text ? PyArray_FROM_OT(value, NPY_OBJECT)
+                     : PyArray_FROM_O(value));
     if (array.get() == nullptr) return python_failure("a list is no array: ");
-    if (PyArray_TYPE(as_array(array.get())) == NPY_OBJECT &&
-        !holds_text(value, 0)) {
+    const char kind = PyArray_DESCR(as_array(array.get()))->kind;
+    // NumPy makes text of numbers beside text.
+    if (!text && (kind == 'O' || kind == 'U' || kind == 'S')) {
       return invalid_argument("a list holds values that make no array");
     }
+    if (wanted != DType::kInvalid &&
+        takes(wanted, kind, PyArray_SIZE(as_array(array.get())))) {
+      PyObject* descr =
+          wanted == DType::kString
+              ? reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_OBJECT))
+              : Py_XNewRef(numpy_dtype(wanted));
+      if (descr == nullptr) return python_failure("");
+      // Raises where an int does not fit.
+      array.reset(PyArray_FromAny(value,
+                                  reinterpret_cast<PyArray_Descr*>(descr), 0, 0,
+                                  NPY_ARRAY_DEFAULT, nullptr));
+      if (array.get() == nullptr) return python_failure("a list is no array: ");
+    }
     return array_to_tensor(as_array(array.get()), Arrays::kAdopt);
+  }
+
+  /// Whether a list that NumPy makes an array of `kind` may be `wanted`: as
+  /// literal_as says, and anything if it is empty.
+  static bool takes(DType wanted, char kind, npy_intp size) {
+    if (size == 0) return wanted != DType::kObject;
+    const bool floating =
+        wanted == DType::kFloat16 || wanted == DType::kBFloat16 ||
+        wanted == DType::kFloat32 || wanted == DType::kFloat64;
+    if (kind == 'f') return floating;
+    return (kind == 'i' || kind == 'u') &&
+           (floating || (dtype_is_dense(wanted) && wanted != DType::kBool));
   }
 
   StatusOr<Tensor> foreign(PyObject* value) const {
@@ -297,7 +356,7 @@ class Reader {
     return array_to_tensor(as_array(array.get()), Arrays::kCopy);
   }
 
-  StatusOr<const Structure*> tuple(PyObject* value) {
+  StatusOr<const Structure*> tuple(PyObject* value, const Wanted& wanted) {
     if (++depth_ > kMaxDepth) {
       return invalid_argument("nested more than ", kMaxDepth, " deep");
     }
@@ -305,9 +364,16 @@ class Reader {
     const Py_ssize_t n = PyTuple_GET_SIZE(value);
     bool flat = true;
     absl::InlinedVector<const Structure*, 8> children;
+    const bool declared =
+        wanted.structure != nullptr &&
+        wanted.structure->kind() == Structure::Kind::kTuple &&
+        wanted.structure->children().size() == static_cast<std::size_t>(n);
     for (Py_ssize_t i = 0; i < n; ++i) {
-      PS_ASSIGN_OR_RETURN(const Structure* child,
-                          read(PyTuple_GET_ITEM(value, i)));
+      PS_ASSIGN_OR_RETURN(
+          const Structure* child,
+          read(
+              PyTuple_GET_ITEM(value, i),
+              declared ? wanted.child(static_cast<std::size_t>(i)) : Wanted()));
       flat = flat && child == Structure::leaf();
       children.push_back(child);
     }
@@ -327,12 +393,14 @@ class Reader {
                             named ? named_tuple_tag(value) : "");
   }
 
-  StatusOr<const Structure*> dict(PyObject* value) {
+  StatusOr<const Structure*> dict(PyObject* value, const Wanted& wanted) {
     if (++depth_ > kMaxDepth) {
       return invalid_argument("nested more than ", kMaxDepth, " deep");
     }
     const ContainerScope scope(*this, value);
     std::vector<std::pair<std::string, const Structure*>> items;
+    const bool declared = wanted.structure != nullptr &&
+                          wanted.structure->kind() == Structure::Kind::kDict;
     PyObject* key = nullptr;
     PyObject* item = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(value, &at, &key, &item) != 0;) {
@@ -342,7 +410,14 @@ class Reader {
       }
       std::string_view text;
       PS_RETURN_IF_ERROR(text_of(key, text));
-      PS_ASSIGN_OR_RETURN(const Structure* child, read(item));
+      Wanted component;
+      if (declared) {
+        const std::size_t place = wanted.structure->find(text);
+        if (place < wanted.structure->children().size()) {
+          component = wanted.child(place);
+        }
+      }
+      PS_ASSIGN_OR_RETURN(const Structure* child, read(item, component));
       items.emplace_back(text, child);
     }
     --depth_;
@@ -357,10 +432,11 @@ class Reader {
       return python_failure("a ragged value: ");
     }
     const std::size_t first = leaves.size();
-    PS_ASSIGN_OR_RETURN(Tensor v, leaf(values.get()));
+    PS_ASSIGN_OR_RETURN(Tensor v, leaf(values.get(), DType::kInvalid));
     leaves.push_back(std::move(v));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(splits.get()); ++i) {
-      PS_ASSIGN_OR_RETURN(Tensor s, leaf(PyTuple_GET_ITEM(splits.get(), i)));
+      PS_ASSIGN_OR_RETURN(
+          Tensor s, leaf(PyTuple_GET_ITEM(splits.get(), i), DType::kInvalid));
       leaves.push_back(std::move(s));
     }
     PS_RETURN_IF_ERROR(check_ragged(
@@ -375,10 +451,17 @@ class Reader {
 
 }  // namespace
 
-StatusOr<Element> from_python(PyObject* value, Arrays arrays) {
+StatusOr<Element> from_python(PyObject* value, Arrays arrays,
+                              const Spec* wanted) {
   Reader reader(arrays);
-  PS_ASSIGN_OR_RETURN(const Structure* structure, reader.read(value));
-  return Element(structure, std::move(reader.leaves));
+  const bool declared = wanted != nullptr && wanted->known();
+  PS_ASSIGN_OR_RETURN(
+      const Structure* structure,
+      reader.read(value,
+                  declared ? Wanted{wanted, wanted->structure()} : Wanted()));
+  Element element(structure, std::move(reader.leaves));
+  if (declared) element.order_like(wanted->structure());
+  return element;
 }
 
 }  // namespace penstock::python

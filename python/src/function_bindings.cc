@@ -2,7 +2,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <sys/prctl.h>
 
@@ -13,6 +12,7 @@
 #include "convert.h"
 #include "faulty_transport.h"
 #include "process_function.h"
+#include "text.h"
 #include "workers.h"
 
 namespace penstock::python {
@@ -178,14 +178,15 @@ void bind_functions(nb::module_& m) {
   m.def(
       "plan_worker_faults",
       [](std::uint64_t seed, double die_before_call, double die_in_call,
-         double answer_late, double fail_to_start) {
-        WorkerPool::instance().set_transport(faulty_transport(
-            {seed, die_before_call, die_in_call, answer_late, fail_to_start},
-            WorkerTransport::processes()));
+         double answer_late, double fail_to_start, double start_late) {
+        WorkerPool::instance().set_transport(
+            faulty_transport({seed, die_before_call, die_in_call, answer_late,
+                              fail_to_start, start_late},
+                             WorkerTransport::processes()));
       },
       nb::arg("seed"), nb::arg("die_before_call") = 0.0,
       nb::arg("die_in_call") = 0.0, nb::arg("answer_late") = 0.0,
-      nb::arg("fail_to_start") = 0.0);
+      nb::arg("fail_to_start") = 0.0, nb::arg("start_late") = 0.0);
   m.def("end_worker_faults", [] {
     WorkerPool::instance().set_transport(WorkerTransport::processes());
   });
@@ -203,12 +204,17 @@ void bind_functions(nb::module_& m) {
           return std::pair(current.key, current.draws++);
         });
   // A value as an element and back: what a stage would hand on.
-  m.def("normalize", [](nb::object value) {
-    Element element = value_or_raise(from_python(value.ptr(), Arrays::kCopy));
-    PyObject* out = to_python(element);
-    if (out == nullptr) throw nb::python_error();
-    return nb::steal(out);
-  });
+  m.def(
+      "normalize",
+      [](nb::object value, nb::object spec) {
+        const Spec wanted = declared(spec);
+        Element element =
+            value_or_raise(from_python(value.ptr(), Arrays::kCopy, &wanted));
+        PyObject* out = to_python(element);
+        if (out == nullptr) throw nb::python_error();
+        return nb::steal(out);
+      },
+      nb::arg().none(), nb::arg().none() = nb::none());
   m.def("spec_of", [](nb::object value) {
     Element element = value_or_raise(from_python(value.ptr(), Arrays::kShare));
     PyObject* out = spec_to_python(Spec::of(element));

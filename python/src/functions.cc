@@ -120,7 +120,7 @@ class PythonFunction final : public Function {
     try {
       PlacementScope placement(
           context.sink != nullptr ? context.sink->offer(row) : nullptr);
-      made = convert_result(value.get(), result_);
+      made = convert_result(value.get(), result_, &declared_);
     } catch (const PythonError& error) {
       return raised(error);
     }
@@ -209,9 +209,10 @@ class PythonDatasetFunction final : public DatasetFunction {
 /// where it was, else read from its start.
 class PythonGenerator final : public SequentialSource {
  public:
-  PythonGenerator(PyRef fn, PyRef iterator)
+  PythonGenerator(PyRef fn, PyRef iterator, Spec declared)
       : fn_(std::move(fn)),
         iterator_(std::move(iterator)),
+        declared_(std::move(declared)),
         resumes_(PyObject_HasAttrString(iterator_.get(), "state_dict") != 0 &&
                  PyObject_HasAttrString(iterator_.get(), "load_state_dict") !=
                      0) {}
@@ -226,7 +227,7 @@ class PythonGenerator final : public SequentialSource {
       if (PyErr_Occurred() != nullptr) throw PythonError::take(fn_.get());
       return std::nullopt;
     }
-    auto element = from_python(value.get(), Arrays::kCopy);
+    auto element = from_python(value.get(), Arrays::kCopy, &declared_);
     // The generator itself can go on.
     if (!element.ok()) return element_error(element.status());
     return *std::move(element);
@@ -269,6 +270,7 @@ class PythonGenerator final : public SequentialSource {
  private:
   PyRef fn_;
   PyRef iterator_;
+  Spec declared_;
   bool resumes_;
 };
 
@@ -343,10 +345,11 @@ PyObject* call_on_element(PyObject* fn, PyObject* first,
   return result;
 }
 
-StatusOr<Element> convert_result(PyObject* value, Result result) {
+StatusOr<Element> convert_result(PyObject* value, Result result,
+                                 const Spec* declared) {
   switch (result) {
     case Result::kElement:
-      return from_python(value, Arrays::kAdopt);
+      return from_python(value, Arrays::kAdopt, declared);
     case Result::kPredicate: {
       const int truth = PyObject_IsTrue(value);
       if (truth < 0) {
@@ -384,8 +387,9 @@ DatasetFunctionHandle make_python_dataset_function(PyRef fn, Spec declared,
   return {std::move(function), std::move(counters), "thread"};
 }
 
-ScanFunction make_python_scan(PyRef fn) {
-  return [fn = std::move(fn)](
+ScanFunction make_python_scan(PyRef fn, Spec state_spec, Spec declared) {
+  return [fn = std::move(fn), spec = std::move(state_spec),
+          declared = std::move(declared)](
              const Element& state,
              const Element& element) -> StatusOr<std::pair<Element, Element>> {
     Gil gil;
@@ -403,16 +407,17 @@ ScanFunction make_python_scan(PyRef fn) {
     }
     PS_ASSIGN_OR_RETURN(
         Element next,
-        from_python(PyTuple_GET_ITEM(value.get(), 0), Arrays::kCopy));
-    PS_ASSIGN_OR_RETURN(
-        Element out,
-        from_python(PyTuple_GET_ITEM(value.get(), 1), Arrays::kCopy));
+        from_python(PyTuple_GET_ITEM(value.get(), 0), Arrays::kCopy, &spec));
+    PS_ASSIGN_OR_RETURN(Element out,
+                        from_python(PyTuple_GET_ITEM(value.get(), 1),
+                                    Arrays::kCopy, &declared));
     return std::pair(std::move(next), std::move(out));
   };
 }
 
-SequentialFactory make_python_generator(PyRef fn) {
-  return [fn = std::move(fn)]() -> StatusOr<std::unique_ptr<SequentialSource>> {
+SequentialFactory make_python_generator(PyRef fn, Spec declared) {
+  return [fn = std::move(fn), declared = std::move(declared)]()
+             -> StatusOr<std::unique_ptr<SequentialSource>> {
     Gil gil;
     if (!gil.ok()) return cancelled();
     const Keyed keyed;
@@ -426,13 +431,14 @@ SequentialFactory make_python_generator(PyRef fn) {
           "the function must give an iterator, it gave a value of type ",
           Py_TYPE(made.get())->tp_name);
     }
-    return std::make_unique<PythonGenerator>(fn, adopt(iterator));
+    return std::make_unique<PythonGenerator>(fn, adopt(iterator), declared);
   };
 }
 
 std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
-    PyRef object) {
-  return [object = std::move(object)](std::int64_t i) -> StatusOr<Element> {
+    PyRef object, Spec declared) {
+  return [object = std::move(object),
+          declared = std::move(declared)](std::int64_t i) -> StatusOr<Element> {
     Gil gil;
     if (!gil.ok()) return cancelled();
     const Keyed keyed;
@@ -440,7 +446,7 @@ std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
     const Owned value(in_interpreter(
         [&] { return PyObject_GetItem(object.get(), index.get()); }));
     if (value.get() == nullptr) throw PythonError::take(object.get());
-    return from_python(value.get(), Arrays::kCopy);
+    return from_python(value.get(), Arrays::kCopy, &declared);
   };
 }
 

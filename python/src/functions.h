@@ -90,18 +90,20 @@ FunctionHandle make_python_function(PyRef fn, Result result, Spec declared,
                                     std::string identity);
 DatasetFunctionHandle make_python_dataset_function(PyRef fn, Spec declared,
                                                    std::string identity);
-ScanFunction make_python_scan(PyRef fn);
+/// The function of a scan; `declared` is the spec of its outputs.
+ScanFunction make_python_scan(PyRef fn, Spec state_spec, Spec declared);
 /// `fn()` gives an iterator.
-SequentialFactory make_python_generator(PyRef fn);
+SequentialFactory make_python_generator(PyRef fn, Spec declared);
 std::function<StatusOr<Element>(std::int64_t)> make_python_getitem(
-    PyRef object);
+    PyRef object, Spec declared);
 std::function<std::int64_t(std::int64_t)> make_python_number_function(PyRef fn);
 
 /// fn(*element), a new reference; null with a Python error set. `first`
 /// (borrowed, may be null) comes before the element.
 PyObject* call_on_element(PyObject* fn, PyObject* first,
                           const Element& element);
-/// A result as `result` wants it.
-StatusOr<Element> convert_result(PyObject* value, Result result);
+/// A result as `result` wants it, and an element as `declared` does.
+StatusOr<Element> convert_result(PyObject* value, Result result,
+                                 const Spec* declared = nullptr);
 
 }  // namespace penstock::python

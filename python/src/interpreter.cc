@@ -199,13 +199,13 @@ WithoutGil::~WithoutGil() noexcept(false) {
   g_consumers.fetch_add(1, std::memory_order_relaxed);
   // The interpreter would end the thread in the middle of our frames.
   if (!gate_open() && !on_main_thread()) hang();
-  PyEval_RestoreThread(saved_);
+  in_interpreter([&] { PyEval_RestoreThread(saved_); });  // it may exit now
   g_consumers.fetch_sub(1, std::memory_order_relaxed);
 }
 
 WorkingWithoutGil::~WorkingWithoutGil() noexcept(false) {
   const LockWait waiting;
-  PyEval_RestoreThread(saved_);
+  in_interpreter([&] { PyEval_RestoreThread(saved_); });
 }
 
 void hang() {

@@ -3,7 +3,6 @@
 // GIL; between blocks it waits without it.
 #include "penstock/runtime/iterator.h"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "penstock/base/clock.h"
+#include "text.h"
 #include "workers.h"
 
 namespace penstock::python {

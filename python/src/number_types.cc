@@ -4,13 +4,13 @@
 // NumPy's own; what these give is of NumPy's class and fresh, so it is given
 // the class of ours in place, which costs a comparison or two. Results that are
 // no numbers (arrays, truth values) go through a function of Python's.
-#include <nanobind/stl/string.h>
 
 #include <array>
 
 #include "bindings.h"
 #include "interpreter.h"
 #include "numpy_api.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {

@@ -1,6 +1,5 @@
 // Record files for the command line: TFRecord files are scanned, framed and cut
 // at offsets, Examples become dicts and back. Pipelines do not come this way.
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 #include "penstock/formats/message_reader_private.h"
 #include "penstock/formats/tfrecord.h"
 #include "penstock/ops/files/byte_stream.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {

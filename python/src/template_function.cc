@@ -3,7 +3,8 @@
 // A template is the graph of one nested dataset in which some sources are
 // holes. For each element a program computes the arguments of these sources,
 // without the GIL; the nodes above them are made again around the operators
-// they already have, which are immutable and shared.
+// they already have, which are immutable and shared. A hole may also stand for
+// a dataset that is part of the element, such as a window.
 #include "template_function.h"
 
 #include <map>
@@ -106,6 +107,7 @@ class TemplateFunction final : public DatasetFunction {
     NodeRef hole;
     Text kind;
     Factory make;
+    std::int64_t leaf = -1;  // of the element, which is that dataset
   };
 
   TemplateFunction(expr::ProgramRef program, NodeRef top,
@@ -125,7 +127,10 @@ class TemplateFunction final : public DatasetFunction {
     Fingerprint fp;
     fp.add(program_->fingerprint());
     fp.add(top_->fingerprint());
-    for (const Source& source : sources_) fp.add(source.kind);
+    for (const Source& source : sources_) {
+      fp.add(source.kind);
+      if (source.leaf >= 0) fp.add(static_cast<std::uint64_t>(source.leaf));
+    }
     identity_ = "template:" + fp.hex();
   }
 
@@ -145,6 +150,12 @@ class TemplateFunction final : public DatasetFunction {
         const Structure* structure = arguments.children()[i];
         const auto end =
             leaf + static_cast<std::ptrdiff_t>(structure->num_leaves());
+        if (sources_[i].leaf >= 0) {
+          PS_ASSIGN_OR_RETURN(NodeRef node,
+                              dataset_in(element, sources_[i].leaf));
+          made.push_back(std::move(node));
+          continue;
+        }
         made.push_back(sources_[i]
                            .make(Element(structure, Element::Leaves(leaf, end)))
                            .node());
@@ -177,6 +188,18 @@ class TemplateFunction final : public DatasetFunction {
     NodeRef node;
     std::vector<Input> inputs;
   };
+
+  static StatusOr<NodeRef> dataset_in(const Element& element, I64 leaf) {
+    const Tensor& value = element[static_cast<std::size_t>(leaf)];
+    const auto* dataset =
+        value.dtype() == DType::kObject
+            ? dynamic_cast<const DatasetObject*>(value.object())
+            : nullptr;
+    if (dataset == nullptr) {
+      return invalid_argument("leaf ", leaf, " of the element is no dataset");
+    }
+    return dataset->node;
+  }
 
   Status arguments_of(const Element& element,
                       std::vector<Tensor>& outputs) const {
@@ -358,7 +381,13 @@ DatasetFunctionHandle make_template_function(expr::ProgramRef program,
   for (nb::handle item : sources) {
     const auto source = nb::cast<nb::tuple>(item);
     auto kind = nb::cast<Text>(source[1]);
-    Factory factory = factory_of(kind, nb::cast<nb::tuple>(source[2]));
+    const auto options = nb::cast<nb::tuple>(source[2]);
+    if (kind == "element") {
+      made.push_back({nb::cast<const Dataset&>(source[0]).node(),
+                      std::move(kind), nullptr, nb::cast<I64>(options[0])});
+      continue;
+    }
+    Factory factory = factory_of(kind, options);
     made.push_back({nb::cast<const Dataset&>(source[0]).node(), std::move(kind),
                     std::move(factory)});
   }

@@ -1,6 +1,5 @@
 // Recording what a pipeline does, and writing it as a timeline.
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -11,6 +10,7 @@
 #include "penstock/runtime/iterator.h"
 #include "penstock/runtime/trace.h"
 #include "penstock/timeline/perfetto.h"
+#include "text.h"
 
 namespace penstock::python {
 namespace {

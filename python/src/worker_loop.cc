@@ -44,6 +44,7 @@ class Server {
   struct Loaded {
     PyObject* function = nullptr;
     Result result = Result::kElement;
+    Spec declared;
     std::string failure;  // why there is none
   };
 
@@ -75,7 +76,22 @@ class Server {
         PyObject_CallFunctionObjArgs(loads_, bytes.get(), nullptr);
     if (loaded.function == nullptr) {
       loaded.failure = failure(PythonError::take(nullptr));
+    } else if (PyTuple_CheckExact(loaded.function)) {
+      declare(loaded);
     }
+  }
+
+  /// A function and its output_signature came together.
+  static void declare(Loaded& loaded) {
+    PyObject* both = loaded.function;
+    auto declared = spec_from_python(PyTuple_GET_ITEM(both, 1));
+    if (!declared.ok()) {
+      loaded.function = nullptr;
+      loaded.failure = failure(declared.status());
+      return;
+    }
+    loaded.declared = *std::move(declared);
+    loaded.function = PyTuple_GET_ITEM(both, 0);  // kept by `both`
   }
 
   /// The exception, pickled; never empty.
@@ -190,7 +206,7 @@ class Server {
       return;
     }
     try {
-      auto made = convert_result(value.get(), loaded.result);
+      auto made = convert_result(value.get(), loaded.result, &loaded.declared);
       value.reset(nullptr);
       Status status = made.ok() ? writer.add(*made) : made.status();
       if (!status.ok()) writer.add_failure(failure(status));

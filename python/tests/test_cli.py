@@ -126,7 +126,7 @@ def test_wrong_use_is_code_2(tmp_path):
     odd = tmp_path / "odd.xyz"
     odd.write_bytes(b"hello")
     code, _, err = penstock("inspect", odd)
-    assert code == 2 and "cannot tell what this is" in err
+    assert code == 2 and "cannot tell what this is" in err and "--kind says it" in err
 
 
 # --- inspect -----------------------------------------------------------------

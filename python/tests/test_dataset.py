@@ -355,10 +355,12 @@ def _calls_helper(x):
 
 def test_arguments_fail_where_they_are_written():
     ds = ps.Dataset.range(3)
-    with pytest.raises(
-        ValueError, match="take: count must be >= 0, or -1 for all, got -3"
-    ):
+    with pytest.raises(ValueError, match="^take: count must be >= 0, got -3"):
         ds.take(-3)
+    with pytest.raises(ValueError, match="^skip: count must be >= 0, got -3"):
+        ds.skip(-3)
+    with pytest.raises(ValueError, match="^repeat: count must be >= 0, got -3"):
+        ds.repeat(-3)
     with pytest.raises(ps.InvalidArgumentError, match="batch_size must be"):
         ds.batch(0)
     for wrong in (
@@ -561,3 +563,43 @@ def test_an_iterator_is_not_restarted_by_a_state_that_is_none():
         with pytest.raises(TypeError, match="state_dict"):
             it.load_state_dict(state)
     assert ints(it) == [1, 2]
+
+
+def two_key_orders():
+    n = np.arange(3)
+    first = {"x": n, "in": {"a": n + 1, "b": n + 2}}
+    other = {"in": {"b": n + 12, "a": n + 11}, "x": n + 10}
+    slices = ps.Dataset.from_tensor_slices
+    return slices(first), slices(other)
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda a, b: a.concatenate(b),
+        lambda a, b: ps.Dataset.sample_from_datasets([a, b], seed=1),
+        lambda a, b: ps.Dataset.choose_from_datasets(
+            [a, b], ps.Dataset.from_list([0, 0, 0, 1, 1, 1])
+        ),
+    ],
+)
+@pytest.mark.parametrize("in_tuple", [False, True])
+def test_keys_may_come_in_another_order(join, in_tuple):
+    a, b = two_key_orders()
+    if in_tuple:
+        a, b = (d.map(lambda e: (e, e["x"])) for d in (a, b))
+    ds = join(a, b)
+    assert ds.element_spec == a.element_spec
+    elements = [e[0] if in_tuple else e for e in ds]
+    assert sorted(int(e["x"]) for e in elements) == [0, 1, 2, 10, 11, 12]
+    for e in elements:
+        assert list(e) == ["x", "in"] and list(e["in"]) == ["a", "b"]
+        assert e["in"]["a"] == e["x"] + 1 and e["in"]["b"] == e["x"] + 2
+    assert pickle.loads(pickle.dumps(ds)) == ds
+    assert all(f.handle.executor == "native" for f in ds._functions.values())
+
+
+def test_other_keys_are_refused():
+    a, _ = two_key_orders()
+    with pytest.raises(ps.InvalidArgumentError, match="do not fit"):
+        a.concatenate(a.map(lambda e: {"x": e["x"], "y": e["x"]}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import time
 
@@ -131,3 +132,20 @@ def test_exit_while_it_runs(run_program):
         next(it)
     """)
     assert done.stderr == ""
+
+
+def test_an_iterator_loads_the_state_of_another():
+    ds = ps.Dataset.range(10).batch(2).prefetch_to_device(lambda b: b.tolist())
+    it, other = iter(ds), iter(ds)
+    assert [next(it), next(it)] == [[0, 1], [2, 3]]
+    state = pickle.loads(pickle.dumps(it.state_dict()))
+    assert next(other) == [0, 1]
+    other.load_state_dict(state)
+    assert list(other) == [[4, 5], [6, 7], [8, 9]]
+    with pytest.raises(TypeError, match="state must be what state_dict"):
+        it.load_state_dict(5)
+    assert next(it) == [4, 5]
+    it.close()
+    assert it.closed and not other.closed
+    assert ds.to_list() == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+    assert ds.element_spec.dtype == ps.int64

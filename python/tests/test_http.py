@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import http.server
+import os
+import pathlib
 import shutil
 import ssl
 import subprocess
+import sys
 import threading
 import time
 
@@ -54,6 +57,49 @@ def test_names_of_the_net_are_names_of_files(site):
     names = ps.Dataset.from_list([url(site, "words.txt")])
     native = names.map(ps.io.read_file, executor="native")
     assert native.to_list() == [b"one\ntwo\n"]
+
+
+def run_python(source, package=None):
+    """What a process of its own prints, with the package of the folder."""
+    folder = package or pathlib.Path(ps.__file__).parents[1]
+    env = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", source], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_libcurl_is_loaded_with_the_first_address(site, tmp_path):
+    loaded = "'libcurl' in open('/proc/self/maps').read()"
+    assert (
+        run_python(f"""
+import penstock as ps
+print(ps.Dataset.text_lines({str(tmp_path / "words.txt")!r}).to_list(), {loaded})
+print(ps.Dataset.text_lines({url(site, "words.txt")!r}).to_list(), {loaded})
+""")
+        == "[b'one', b'two'] False\n[b'one', b'two'] True"
+    )
+
+
+def test_without_libcurl_an_address_is_an_error_that_says_so(tmp_path):
+    shutil.copytree(
+        pathlib.Path(ps.__file__).parent,
+        tmp_path / "penstock",
+        ignore=shutil.ignore_patterns("libpenstock_curl*", "__pycache__"),
+    )
+    assert "libpenstock_curl" in run_python(
+        """
+import penstock as ps
+assert ps.Dataset.range(3).to_list() == [0, 1, 2]
+try:
+    ps.Dataset.text_lines("http://127.0.0.1:1/x").to_list()
+except ps.UnavailableError as e:
+    assert "cannot read 'http://127.0.0.1:1/x': cannot load" in str(e), e
+    print(e)
+""",
+        package=tmp_path,
+    )
 
 
 def test_arrays_of_the_net(site, tmp_path):

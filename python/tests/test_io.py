@@ -480,6 +480,15 @@ def test_records_are_written_and_read(tmp_path, compression):
         writer.write(b"more")
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    for write in (
+        lambda path: ps.io.TFRecordWriter(path),
+        lambda path: ps.io.write_tfrecord(ps.Dataset.from_list([b"a"]), path),
+    ):
+        with pytest.raises(ps.NotFoundError, match="cannot write into '.*absent/'"):
+            write(str(tmp_path / "absent" / "rows.tfrecord"))
+
+
 def test_a_writer_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), ps.io.TFRecordWriter(tmp_path / "x") as w:
         w.write(b"one")

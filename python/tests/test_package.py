@@ -97,6 +97,12 @@ ds = ps.Dataset.range(10).map(lambda x: x + 1, executor="process")
 assert [int(x) for x in ds] == list(range(1, 11))
 import penstock.tf as tf
 assert [int(x) for x in tf.data.Dataset.range(3).map(lambda x: x + 1)] == [1, 2, 3]
+ps.io.set_http_options(retries=0)
+try:
+    ps.Dataset.text_lines("http://127.0.0.1:1/x").to_list()
+except ps.UnavailableError as e:
+    assert "cannot load" not in str(e), e
+assert "penstock.libs/libcurl" in open("/proc/self/maps").read()
 print("ok")
 """
     done = subprocess.run(

@@ -75,6 +75,30 @@ def test_exit_while_a_daemon_thread_iterates(run_program):
     )
 
 
+def test_exit_while_threads_come_back_from_the_engine(run_program):
+    for _ in range(8):  # each time another moment
+        done = run_program(f"""
+            import threading
+            import penstock as ps
+
+            def iterate():
+                for _ in ps.Dataset.counter().batch(8):
+                    pass
+
+            def read():
+                while True:
+                    ps.io.read_file({__file__!r})
+
+            for target in (iterate, read):
+                threading.Thread(target=target, daemon=True).start()
+            lane = ps.Dataset.counter().batch(8).prefetch_to_device(lambda b: b)
+            it = iter(lane)
+            for _ in range(100):
+                next(it)
+        """)
+        assert done.stderr == ""
+
+
 def test_a_thread_that_is_no_daemon_may_finish(run_program):
     done = run_program(
         """

@@ -110,15 +110,32 @@ def test_an_exception_comes_back_with_its_type_and_traceback():
     assert ints(it) == [5, 6, 7]
 
 
-def test_exceptions_that_do_not_pickle_are_told():
+def test_exceptions_keep_their_type_whatever_their_init_takes():
     class Odd(Exception):
-        def __init__(self, a, b):
-            super().__init__("odd one")
+        def __init__(self, a, *, b):
+            super().__init__("odd one", threading.Lock())
             self.lock = threading.Lock()
+            self.b = b
 
     def fails(x):
-        raise Odd(1, 2)
+        raise Odd(1, b=2)
 
+    with pytest.raises(Odd, match="odd one") as info:
+        list(process(ps.Dataset.range(2), fails))
+    assert info.value.b == 2 and not hasattr(info.value, "lock")
+    assert info.value.args[1].startswith("<unlocked _thread.lock")
+    assert "in fails" in str(info.value.__cause__)
+
+
+def test_exceptions_that_do_not_pickle_are_told():
+    class Odd(Exception):
+        lock = threading.Lock()
+
+    def fails(x):
+        Odd.lock = threading.Lock()  # made there
+        raise Odd("odd one")
+
+    del Odd.lock
     with pytest.raises(ps.WorkerError, match="odd one"):
         list(process(ps.Dataset.range(2), fails))
 
@@ -390,3 +407,25 @@ def test_shared_memory_for_results_of_another_size_is_kept_as_well():
     del held
     wait_until_shared(160 << 20)  # full of ranges that nobody asks for now
     assert any(pages_of_a_result() < 128 for _ in range(10))
+
+
+def test_prefetch_zero_starts_no_call_after_next(tmp_path):
+    log = tmp_path / "calls"
+    log.touch()
+
+    def fn(x):
+        with open(log, "a") as file:
+            file.write("x")
+        time.sleep(0.005)
+        return x
+
+    for calls in (ps.AUTOTUNE, 3):
+        log.write_text("")
+        ds = ps.Dataset.range(100).map(fn, calls, executor="process").prefetch(0)
+        it = iter(ds)
+        for i in range(1, 11):
+            assert int(next(it)) == i - 1
+            assert len(log.read_text()) == i
+            time.sleep(0.01)
+            assert len(log.read_text()) == i
+        it.close()

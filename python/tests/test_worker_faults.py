@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,36 @@ def check(found, n):
             assert "map#1" in str(value)
         else:
             np.testing.assert_array_equal(value, np.full(4, i * i))
+
+
+def burn(x):
+    total = 0
+    for i in range(5_000_000):
+        total += i
+    return x, os.getpid(), total
+
+
+@pytest.mark.flaky(reruns=2)  # it takes longer to be seen where others compute
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_long_calls_wait_for_workers_that_are_starting(faults):
+    faults(0, start_late=1.0)
+    for _ in range(3):
+        ds = ps.Dataset.range(10).map(burn, num_parallel_calls=2)
+        found = outcomes(ds)
+        assert [int(x) for x, _, _ in found] == list(range(10))
+        if "the GIL limited it" in ds.explain():
+            break
+    else:
+        pytest.skip("others had the cores: nothing showed that the GIL limits")
+    here = sum(int(pid) == os.getpid() for _, pid, _ in found)
+    # Two to see it by, and some that began while that was judged.
+    assert here <= 5, [int(pid) for _, pid, _ in found]
+
+
+def test_long_calls_stay_here_when_no_worker_can_be_started(faults):
+    faults(0, fail_to_start=1.0)
+    found = outcomes(ps.Dataset.range(4).map(burn))
+    assert {int(pid) for _, pid, _ in found} == {os.getpid()}
 
 
 @pytest.mark.parametrize("seed", range(4))

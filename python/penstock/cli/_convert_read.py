@@ -362,7 +362,7 @@ def _tfrecord_rows(
 
 def open_source(files: list[str], kind: str | None) -> Source:
     """What `files`, all of one kind, hold."""
-    kinds = {kind or _formats.kind_of(f) for f in files}
+    kinds = {kind or _formats.kind_of(f, "--from") for f in files}
     if len(kinds) > 1:
         raise UsageError(
             f"the sources are of several kinds: {', '.join(sorted(kinds))}"

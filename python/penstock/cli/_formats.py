@@ -30,8 +30,9 @@ _BY_NAME = {
 }
 
 
-def kind_of(path: str) -> str:
-    """One of `KINDS`; what the content says counts before the name.
+def kind_of(path: str, option: str = "--kind") -> str:
+    """One of `KINDS`; what the content says counts before the name. `option` is
+    how the user can say it.
 
     >>> kind_of("/")
     'folder'
@@ -53,7 +54,7 @@ def kind_of(path: str) -> str:
         return "tfrecord"
     raise UsageError(
         f"{path}: cannot tell what this is; known are TFRecord, tar, npy, npz, "
-        "images, csv and jsonl"
+        f"images, csv and jsonl; {option} says it"
     )
 
 

@@ -30,7 +30,7 @@ def read_file(filename: Any) -> Any:
     b'hello'
     """
     if not isinstance(filename, TracedBytes):
-        filename = check.path("read_file", "filename", filename)
+        filename = os.fsencode(check.path("read_file", "filename", filename))
     return native("io.read_file", filename)
 
 
