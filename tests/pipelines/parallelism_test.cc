@@ -370,22 +370,32 @@ TEST(Prefetch, CallsForTheBatchesAheadRunSideBySide) {
   }
 }
 
-TEST(Prefetch, CallsInsideAnInterleaveRunSideBySide) {
-  Calls calls;
-  const Dataset dataset = Dataset::range(16)
-                              .interleave(
-                                  [&calls](std::int64_t) {
-                                    return sleeping(calls, 5, milliseconds(20));
-                                  },
-                                  {.cycle_length = 4, .block_length = 1})
-                              .prefetch(8);
-  Iterator it = dataset.iterator();
-  for (int i = 1; i <= 80; ++i) {
-    ASSERT_TRUE(it.next().has_value());
-    EXPECT_LE(calls.started, i + 8);
+TEST(Prefetch, CallsInsideNestedDatasetsRunSideBySide) {
+  for (const int rows : {1, 5}) {
+    Calls calls;
+    const auto open = [&calls, rows](std::int64_t) {
+      return sleeping(calls, rows, milliseconds(20));
+    };
+    const Dataset outer = Dataset::range(80 / rows);
+    for (const Dataset& nested :
+         {outer.interleave(open, {.cycle_length = 4, .block_length = 1}),
+          outer.interleave(open, {.cycle_length = 4,
+                                  .block_length = 1,
+                                  .deterministic = false}),
+          outer.flat_map(open)}) {
+      const Dataset dataset = nested.prefetch(8);
+      SCOPED_TRACE(dataset.explain());
+      calls.started = 0;
+      calls.most = 0;
+      Iterator it = dataset.iterator();
+      for (int i = 1; i <= 80; ++i) {
+        ASSERT_TRUE(it.next().has_value());
+        EXPECT_LE(calls.started, i + 8);
+      }
+      EXPECT_GT(calls.most, 2);
+      EXPECT_EQ(calls.started, 80);
+    }
   }
-  EXPECT_GT(calls.most, 2);
-  EXPECT_EQ(calls.started, 80);
 }
 
 TEST(Prefetch, CheapRowsAreMadeAheadWhileTheConsumerPauses) {

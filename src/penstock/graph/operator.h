@@ -25,6 +25,7 @@
 #include "penstock/graph/mark.h"
 #include "penstock/graph/options.h"
 #include "penstock/graph/rows.h"
+#include "penstock/graph/turn_order.h"
 #include "penstock/memory/block.h"
 #include "penstock/memory/spec.h"
 
@@ -158,10 +159,9 @@ struct Step {
   /// that there is room for are made side by side, and no others.
   double per_output = 0;
   std::int64_t held = 0;
-  /// Rows that each of `cycle` opened inputs gives in its turn, for the outputs
-  /// that there is room for behind the `rows`.
-  std::int64_t in_turn = 0;
-  std::int64_t cycle = 0;
+  /// Or which opened inputs they come from, `input` first. The sequencer's
+  /// state keeps it until the next step.
+  const TurnOrder* turns = nullptr;
 
   static Step more() { return {Kind::kMore, 0, 0}; }
   /// Call again when input `i` has a row more, or has ended. `rows` says how

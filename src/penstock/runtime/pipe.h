@@ -346,15 +346,19 @@ class SequencerPipe final : public Pipe {
   /// Rows of the input it needs that so many rows of output take, as far as
   /// that is known.
   std::int64_t rows_for(std::int64_t outputs) const;
-  /// Rows of each opened input that so many outputs take in turn, and how many
-  /// may be started beside those that are made or on their way.
-  struct TurnsAhead {
-    std::int64_t turn = 0;
-    std::int64_t left = 0;
-  };
-  TurnsAhead turns_ahead(std::int64_t outputs) const;
-  std::int64_t made(std::size_t i) const;
-  bool opened(std::size_t i) const;
+  /// Claims work for so many outputs on the inputs that take turns.
+  bool find_in_turns(std::int64_t outputs, bool critical, ClaimKind kind,
+                     Work& work);
+  bool find_in_any_order(std::int64_t outputs, ClaimKind kind, Work& work);
+  /// The same behind one that has begun all of its rows: those of the next.
+  bool find_one_by_one(std::int64_t outputs, ClaimKind kind, Work& work);
+  /// Claims work on an input until it has made so many rows.
+  bool find_rows(int input, std::int64_t rows, bool critical, ClaimKind kind,
+                 Work& work);
+  /// May a call be started there, of as many inputs as may be worked on?
+  bool startable(std::size_t i) const;
+  /// Rows of an input that are made or on their way.
+  std::int64_t made(int input) const;
   Ref<const Snapshot> take_snapshot(bool at_start = false);
   void fail(Status status, Work& work, bool restore_failed = false);
 

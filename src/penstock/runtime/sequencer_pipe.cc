@@ -338,34 +338,86 @@ std::int64_t SequencerPipe::rows_for(std::int64_t outputs) const {
   return std::max(need_.rows, static_cast<std::int64_t>(rows) - need_.held);
 }
 
-bool SequencerPipe::opened(std::size_t i) const {
-  return i >= static_cast<std::size_t>(traits_.num_inputs) &&
-         pipes_[i] != nullptr;
-}
-
-std::int64_t SequencerPipe::made(std::size_t i) const {
+std::int64_t SequencerPipe::made(int input) const {
+  const auto i = static_cast<std::size_t>(input);
   return inputs_[i].rows + pipes_[i]->out.total_rows();
 }
 
-SequencerPipe::TurnsAhead SequencerPipe::turns_ahead(
-    std::int64_t outputs) const {
-  if (need_.in_turn == 0 || outputs < 1) return {};
-  outputs = std::min(outputs, std::int64_t{1} << 30);  // no product overflows
-  const auto needed = static_cast<std::size_t>(need_.input);
-  std::int64_t inputs = 0;
-  std::int64_t left = outputs - std::max(rows_for(outputs), made(needed));
-  for (std::size_t i = 0; i < pipes_.size(); ++i) {
-    if (!opened(i)) continue;
-    ++inputs;
-    if (i != needed) left -= made(i);
+bool SequencerPipe::startable(std::size_t i) const {
+  return traits_.max_active == 0 || active_inputs() < traits_.max_active ||
+         i < static_cast<std::size_t>(traits_.num_inputs) ||
+         !pipes_[i]->idle();
+}
+
+bool SequencerPipe::find_rows(int input, std::int64_t rows, bool critical,
+                              ClaimKind kind, Work& work) {
+  const auto i = static_cast<std::size_t>(input);
+  const Demand demand{rows - inputs_[i].rows, critical};
+  return pipes_[i] != nullptr && startable(i) &&
+         pipes_[i]->find(demand, kind, work);
+}
+
+bool SequencerPipe::find_in_turns(std::int64_t outputs, bool critical,
+                                  ClaimKind kind, Work& work) {
+  const TurnOrder& turns = *need_.turns;
+  if (turns.any_order) return find_in_any_order(outputs, kind, work);
+  std::int64_t to_open = 0;
+  for (std::size_t place = 0; place < turns.inputs.size(); ++place) {
+    const std::int64_t rows = turns.rows_within(place, outputs);
+    if (rows == 0) break;
+    const int input = turns.inputs[place];
+    const bool first = critical && place == 0;
+    if (input == TurnOrder::kToOpen) {
+      if (find_rows(0, ++to_open, first, kind, work)) return true;
+    } else if (input != TurnOrder::kAtHand &&
+               find_rows(input, rows, first, kind, work)) {
+      return true;
+    }
   }
-  // Those that are not open yet will want theirs before the second turns.
-  const std::int64_t in_turn = std::min(need_.in_turn, outputs);
-  const std::int64_t cycle =
-      std::max({inputs, std::min(need_.cycle, outputs), std::int64_t{1}});
-  left -= in_turn * (cycle - inputs);
-  const std::int64_t turns = outputs / cycle / in_turn;
-  return {in_turn * std::max<std::int64_t>(1, turns), left};
+  return turns.cycle == 1 && find_one_by_one(outputs, kind, work);
+}
+
+bool SequencerPipe::find_one_by_one(std::int64_t outputs, ClaimKind kind,
+                                    Work& work) {
+  const TurnOrder& turns = *need_.turns;
+  std::int64_t before = 0;
+  if (turns.inputs.front() >= 0) {
+    int last = turns.inputs.front();
+    auto next = turns.next.begin();
+    while (true) {
+      if (!pipes_[static_cast<std::size_t>(last)]->no_more()) return false;
+      before += made(last);
+      if (before >= outputs) return false;
+      if (next == turns.next.end()) break;
+      last = *next++;
+      if (find_rows(last, outputs - before, false, kind, work)) return true;
+    }
+  }
+  const auto rest = static_cast<double>(outputs - before);
+  const double to_open = std::clamp(rest * turns.opened_per_output, 1.0, rest);
+  return find_rows(0, static_cast<std::int64_t>(to_open), false, kind, work);
+}
+
+bool SequencerPipe::find_in_any_order(std::int64_t outputs, ClaimKind kind,
+                                      Work& work) {
+  std::int64_t to_open = 0;
+  std::int64_t left = outputs;
+  for (const int input : need_.turns->inputs) {
+    if (input == TurnOrder::kToOpen) ++to_open;
+    if (input >= 0) left -= made(input);
+  }
+  left = std::max<std::int64_t>(left, 0);
+  const auto inputs = static_cast<std::int64_t>(need_.turns->inputs.size());
+  const std::int64_t each = std::max<std::int64_t>(1, outputs / inputs);
+  for (const int input : need_.turns->inputs) {
+    if (input < 0) continue;
+    // Rows on their way may have been given back.
+    const std::int64_t rows =
+        std::min(std::max(each, made(input)), made(input) + left);
+    if (find_rows(input, rows, false, kind, work)) return true;
+  }
+  to_open = std::min(to_open, left);
+  return to_open > 0 && find_rows(0, to_open, false, kind, work);
 }
 
 bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
@@ -412,44 +464,35 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
   }
   if (waits_for_input && wait_since_ == 0) wait_since_ = run_.claim_time();
   if (ended_) return false;
-  // Upstream, the input waited for first.
-  const bool may_start =
-      traits_.max_active == 0 || active_inputs() < traits_.max_active;
-  const auto startable = [&](std::size_t i) {
-    return may_start || i < static_cast<std::size_t>(traits_.num_inputs) ||
-           !pipes_[i]->idle();
-  };
-  Demand upstream;
+  // Upstream, the input waited for first. While a worker runs a step the inputs
+  // are its own.
   const bool unbounded = allowed == kUnlimited;
+  Demand upstream;
   if (waits_for_input) {
-    upstream.rows = unbounded ? kUnlimited
-                    : allowed > 0
-                        ? std::max<std::int64_t>(
-                              0, rows_for(allowed) - inputs_[needed].rows)
-                        : 0;
     upstream.critical = demand.critical && out.empty();
-    if (startable(needed) && pipes_[needed]->find(upstream, kind, work)) {
-      return true;
+    if (!unbounded && need_.turns != nullptr) {
+      if (allowed > 0 &&
+          find_in_turns(allowed, upstream.critical, kind, work)) {
+        return true;
+      }
+    } else {
+      upstream.rows = unbounded ? kUnlimited
+                      : allowed > 0
+                          ? std::max<std::int64_t>(
+                                0, rows_for(allowed) - inputs_[needed].rows)
+                          : 0;
+      if (startable(needed) && pipes_[needed]->find(upstream, kind, work)) {
+        return true;
+      }
     }
   }
-  // Then those that come after it: inputs take turns.
-  TurnsAhead ahead;
-  if (waits_for_input && !unbounded) ahead = turns_ahead(allowed);
   upstream.critical = false;
+  upstream.rows = unbounded ? kUnlimited : 0;
   for (std::size_t k = 0; k < pipes_.size(); ++k) {
     const std::size_t i = (needed + k) % pipes_.size();
     if (pipes_[i] == nullptr || (waits_for_input && i == needed) ||
         !startable(i)) {
       continue;
-    }
-    upstream.rows = unbounded ? kUnlimited : 0;
-    // Nothing ahead while a worker runs a step: the inputs are its own then.
-    if (ahead.left > 0 && opened(i)) {
-      const std::int64_t more = std::min(ahead.turn - made(i), ahead.left);
-      if (more > 0) {
-        ahead.left -= more;
-        upstream.rows = pipes_[i]->out.total_rows() + more;
-      }
     }
     if (pipes_[i]->find(upstream, kind, work)) return true;
   }

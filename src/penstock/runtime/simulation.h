@@ -53,6 +53,12 @@ class Simulation final : public Scheduler {
   void user_code_end() override {}
   const std::atomic<bool>* overdue() override { return &overdue_; }
 
+  /// What the workers do while no consumer waits: at most so many steps.
+  void run_ahead(int steps) {
+    while (steps-- > 0 && step()) {
+    }
+  }
+
   /// Nobody could make progress although a consumer waited: a bug.
   bool stuck() const { return stuck_; }
   std::int64_t steps() const { return steps_; }

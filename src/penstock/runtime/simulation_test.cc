@@ -363,6 +363,37 @@ TEST(Simulation, WithPrefetchZeroWhatWasGivenBackWaitsForTheConsumer) {
   EXPECT_FALSE(it.next());
 }
 
+// Datasets that take turns end at different times, some have nothing at all:
+// which of them the next outputs come from is not known when calls start.
+TEST(Simulation, WithPrefetchNoCallBeginsFurtherAheadOfTheConsumer) {
+  for (int seed = 0; seed < seeds(); ++seed) {
+    RandomStream random(static_cast<std::uint64_t>(seed), 78);
+    Simulation simulation(schedule(seed));
+    std::int64_t started = 0;
+    const auto longest = static_cast<std::int64_t>(1 + random.below(7));
+    Dataset dataset = Dataset::range(12).interleave(
+        [&started, longest](std::int64_t x) {
+          return Dataset::range(x * 5 % longest).map([&started](std::int64_t y) {
+            ++started;
+            return y;
+          });
+        },
+        {.cycle_length = static_cast<std::int64_t>(1 + random.below(5)),
+         .block_length = static_cast<std::int64_t>(1 + random.below(3)),
+         .deterministic = random.below(3) > 0});
+    const auto rows = static_cast<std::int64_t>(1 + random.below(3));
+    const auto n = static_cast<std::int64_t>(random.below(10));
+    if (rows > 1) dataset = dataset.batch(rows);
+    Iterator it = dataset.prefetch(n).iterator_on(simulation);
+    for (std::int64_t i = 1; it.next(); ++i) {
+      EXPECT_LE(started, rows * (i + n)) << "seed " << seed << ", output " << i;
+      simulation.run_ahead(static_cast<int>(random.below(60)));
+      EXPECT_LE(started, rows * (i + n)) << "seed " << seed << ", after " << i;
+    }
+    EXPECT_FALSE(simulation.stuck()) << "seed " << seed;
+  }
+}
+
 TEST(Simulation, TheSameSeedGivesTheSameSchedule) {
   std::uint64_t traces[2] = {};
   for (std::uint64_t& trace : traces) {

@@ -25,10 +25,13 @@
 namespace penstock::ops {
 namespace {
 
-// Datasets opened beyond those whose turn has come.
+// Datasets opened beyond those whose turn has come: these at least, and where
+// they are short, as many as give so many elements.
 constexpr std::int64_t kSpare = 2;
+constexpr std::int64_t kSpareElements = 16;
 // With a very long cycle not all of it is opened at once.
 constexpr std::int64_t kMaxOpenedEarly = 64;
+constexpr std::size_t kMaxPlaces = 64;
 constexpr std::int64_t kChunkRows = 4096;
 // Pieces in one item: the stage behind takes them one by one.
 constexpr int kMaxParts = 64;
@@ -80,6 +83,7 @@ struct MergeState final : SequencerState {
   // Since it was made or restored: outer elements, and what they gave.
   std::int64_t filled = 0;
   std::int64_t emitted = 0;
+  TurnOrder turns;  // what the last step waits for
 
   // While restoring: outer elements [reading, read_to) to be read again.
   std::vector<Missing> missing;
@@ -278,7 +282,7 @@ class Merge final : public Sequencer, public HoldsRows {
     for (std::size_t i = 0; i < early; ++i) {
       const std::int64_t ahead = own.i64();
       const std::int64_t place = own.i64();
-      if (ahead < least || ahead >= kMaxOpenedEarly + kSpare ||
+      if (ahead < least || ahead >= kMaxOpenedEarly + kSpareElements ||
           place >= std::numeric_limits<int>::max()) {
         own.fail();
         break;
@@ -393,7 +397,19 @@ class Merge final : public Sequencer, public HoldsRows {
   std::int64_t wanted(const MergeState& state) const {
     const std::int64_t unused =
         options_.cycle_length - static_cast<std::int64_t>(state.used_slots);
-    return std::min(unused, kMaxOpenedEarly) + kSpare;
+    return std::min(unused, kMaxOpenedEarly) + spare(state);
+  }
+
+  static std::int64_t spare(const MergeState& state) {
+    return static_cast<std::int64_t>(
+        std::clamp(opened_per_output(state) * kSpareElements, 1.0 * kSpare,
+                   1.0 * kSpareElements));
+  }
+
+  static double opened_per_output(const MergeState& state) {
+    return state.emitted == 0 ? 0
+                              : static_cast<double>(state.filled) /
+                                    static_cast<double>(state.emitted);
   }
 
   void open_early(MergeState& state, Inputs& in) const {
@@ -476,13 +492,49 @@ class Merge final : public Sequencer, public HoldsRows {
     return static_cast<std::size_t>(options_.cycle_length);
   }
 
-  /// An outer element; as many of them as give the outputs there is room for,
-  /// if they go on as they did.
-  static Step need_more(const MergeState& state) {
-    if (state.emitted == 0) return Step::need(0);
-    return Step::need_each(
-        0, 1,
-        static_cast<double>(state.filled) / static_cast<double>(state.emitted));
+  /// More of the one that has its turn: its elements, or an outer element that
+  /// takes its place.
+  Step need_more(MergeState& state, std::size_t position, std::int64_t rows,
+                 std::int64_t turn_left) const {
+    TurnOrder& turns = state.turns;
+    turns.rows = options_.block_length;
+    turns.rows_left = turn_left;
+    turns.cycle = options_.cycle_length;
+    turns.any_order = state.unordered;
+    turns.opened_per_output = opened_per_output(state);
+    turns.inputs.clear();
+    std::int64_t number = state.next_number;
+    auto early = state.early.begin();
+    const auto add = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if (i < state.slots.size() && state.slots[i].used) {
+          turns.inputs.push_back(place(state.slots[i].input));
+        } else if (number == state.next_number + state.queued) {
+          turns.inputs.push_back(TurnOrder::kToOpen);
+        } else {
+          // Places that are free are taken in order.
+          const bool opened =
+              early != state.early.end() && early->first == number;
+          turns.inputs.push_back(place(opened ? early++->second : -1));
+          ++number;
+        }
+      }
+    };
+    add(position,
+        std::max(state.slots.size(), std::min(cycle(), kMaxPlaces)));
+    add(0, position);
+    turns.next.clear();
+    for (; early != state.early.end() && early->first == number++; ++early) {
+      if (early->second < 0) break;
+      turns.next.push_back(early->second);
+    }
+    const Slot& slot = state.slots[position];
+    Step step = Step::need(slot.used ? slot.input : 0, rows);
+    step.turns = &turns;
+    return step;
+  }
+  static int place(int input) {
+    return input >= 0 ? input : TurnOrder::kAtHand;
   }
 
   Step in_turn(MergeState& state, Inputs& in, std::int64_t room,
@@ -493,7 +545,9 @@ class Merge final : public Sequencer, public HoldsRows {
       Slot& slot = state.slots[state.position];
       if (!slot.used) {
         const Fill filled = fill(state, in, slot);
-        if (filled == Fill::kWait) return need_more(state);
+        if (filled == Fill::kWait) {
+          return need_more(state, state.position, 1, options_.block_length);
+        }
         if (filled == Fill::kEnd) {
           state.slots.erase(state.slots.begin() +
                             static_cast<std::ptrdiff_t>(state.position));
@@ -509,12 +563,8 @@ class Merge final : public Sequencer, public HoldsRows {
         release(state, in, slot);
         pass_on(state);
       } else if (got.rows == 0) {
-        Step step = Step::need(slot.input, max);
-        if (cycle() > 1) {
-          step.in_turn = options_.block_length;
-          step.cycle = options_.cycle_length;
-        }
-        return step;
+        return need_more(state, state.position, max,
+                         options_.block_length - state.taken);
       } else {
         room -= got.rows;
         state.emitted += got.rows;
@@ -604,9 +654,9 @@ class Merge final : public Sequencer, public HoldsRows {
       }
     }
     // Whoever is still open has nothing at hand.
-    for (const Slot& slot : state.slots) {
-      if (!slot.used) continue;
-      Step step = Step::need(slot.input);
+    for (std::size_t i = 0; i < state.slots.size(); ++i) {
+      if (!state.slots[i].used) continue;
+      Step step = need_more(state, i, 1, options_.block_length);
       step.any_opened = true;
       if (filled == Fill::kWait) step.also = 0;
       return step;
