@@ -55,15 +55,19 @@ TEST(Stats, CountErrorsWhereTheyHappen) {
 }
 
 TEST(Stats, BusyTimeIsTheTimeSpentInTheStage) {
+  std::atomic<std::int64_t> slept_ns{0};  // longer on a busy machine
   const IteratorStats stats = stats_of(Dataset::range(40).map(
-      [](std::int64_t x) {
+      [&slept_ns](std::int64_t x) {
+        const auto start = std::chrono::steady_clock::now();
         std::this_thread::sleep_for(milliseconds(5));
+        slept_ns += (std::chrono::steady_clock::now() - start).count();
         return x;
       },
       {.num_parallel_calls = 2}));
+  const double slept_ms = static_cast<double>(slept_ns) / 1e6;
   const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
-  EXPECT_GE(ms, 40 * 5.0 * 0.9);
-  EXPECT_LE(ms, 40 * 5.0 * 3) << "sleeps are longer on a busy machine, not 3x";
+  EXPECT_GE(ms, slept_ms * 0.9);
+  EXPECT_LE(ms, slept_ms * 1.5);
   EXPECT_EQ(stage(stats, "map#1").max_parallelism, 2);
   EXPECT_LT(stage(stats, "range#0").busy_ns,
             milliseconds(50).count() * 1000000);
@@ -83,8 +87,11 @@ TEST(Stats, BusyTimeOfShortBlocksIsEstimated) {
   const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
   // Wide: a preempted sample may shift time to another stage.
   EXPECT_GE(ms, 100 * 0.3);
-  // One worker cannot have been busy for longer than there was time.
-  EXPECT_LE(ms, static_cast<double>(stats.elapsed_ns) / 1e6);
+  // A worker cannot have been busy for longer than there was time. There are two
+  // where other programs held the one up until its call was taken to block.
+  const auto workers =
+      static_cast<double>(stage(stats, "map#1").max_parallelism);
+  EXPECT_LE(ms, workers * static_cast<double>(stats.elapsed_ns) / 1e6);
 }
 
 TEST(Stats, ConsumerWaitAndThinkTimeAreToldApart) {

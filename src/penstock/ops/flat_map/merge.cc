@@ -28,7 +28,7 @@ namespace {
 // Datasets opened beyond those whose turn has come: these at least, and where
 // they are short, as many as give so many elements.
 constexpr std::int64_t kSpare = 2;
-constexpr std::int64_t kSpareElements = 16;
+constexpr std::int64_t kSpareElements = 4;
 // With a very long cycle not all of it is opened at once.
 constexpr std::int64_t kMaxOpenedEarly = 64;
 constexpr std::size_t kMaxPlaces = 64;
