@@ -3,6 +3,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bindings.h"
 #include "convert.h"
 #include "interpreter.h"
@@ -235,6 +237,7 @@ void bind_files(nb::module_& m) {
       auto names = value_or_raise(glob(FileSystem::local(), pattern));
       out.insert(out.end(), names.begin(), names.end());
     }
+    std::sort(out.begin(), out.end());
     return out;
   });
 }

@@ -45,7 +45,6 @@ LeafSpecs other_space(SpecArgs args, const Attributes& attributes) {
                             args[0].to_string(),
                             "; convert_image_dtype it first");
   }
-  specs[0].dtype = DType::kFloat32;
   return specs;
 }
 

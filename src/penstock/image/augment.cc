@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "penstock/base/random.h"
 #include "penstock/image/color.h"
@@ -59,6 +61,29 @@ StatusOr<Size> size_of(const Tensor& image, std::string_view name) {
   return Size{in.height, in.width};
 }
 
+/// Each picture of a batch by a key of its own.
+StatusOr<Tensor> flip_some(const Tensor& image, std::string_view name,
+                           std::uint64_t key, Stream stream, double probability,
+                           StatusOr<Tensor> (*flip)(const Tensor&)) {
+  PS_RETURN_IF_ERROR(check_probability(name, probability));
+  PS_ASSIGN_OR_RETURN(const View in, view_of(image, name));
+  std::vector<std::int64_t> kept;
+  for (std::int64_t i = 0; i < in.batch; ++i) {
+    const std::uint64_t own =
+        in.batched ? mix64(key, static_cast<std::uint64_t>(i)) : key;
+    if (draw(own, stream, {0, 1}) >= probability) kept.push_back(i);
+  }
+  if (static_cast<std::int64_t>(kept.size()) == in.batch) return image;
+  PS_ASSIGN_OR_RETURN(Tensor result, flip(image));
+  const std::size_t bytes =
+      static_cast<std::size_t>(in.image_values()) * dtype_size(in.dtype);
+  for (const std::int64_t i : kept) {
+    const std::size_t at = static_cast<std::size_t>(i) * bytes;
+    std::memcpy(result.mutable_data() + at, in.data + at, bytes);
+  }
+  return result;
+}
+
 std::int64_t place(RandomStream& random, std::int64_t room) {
   return static_cast<std::int64_t>(
       random.below(static_cast<std::uint64_t>(room) + 1));
@@ -73,18 +98,14 @@ StatusOr<bool> flips_left_right(std::uint64_t key, double probability) {
 
 StatusOr<Tensor> random_flip_left_right(const Tensor& image, std::uint64_t key,
                                         double probability) {
-  PS_ASSIGN_OR_RETURN(const bool flips, flips_left_right(key, probability));
-  PS_RETURN_IF_ERROR(view_of(image, "random_flip_left_right").status());
-  if (!flips) return image;
-  return flip_left_right(image);
+  return flip_some(image, "random_flip_left_right", key, kFlipLeftRight,
+                   probability, flip_left_right);
 }
 
 StatusOr<Tensor> random_flip_up_down(const Tensor& image, std::uint64_t key,
                                      double probability) {
-  PS_RETURN_IF_ERROR(check_probability("random_flip_up_down", probability));
-  PS_RETURN_IF_ERROR(view_of(image, "random_flip_up_down").status());
-  if (draw(key, kFlipUpDown, {0, 1}) >= probability) return image;
-  return flip_up_down(image);
+  return flip_some(image, "random_flip_up_down", key, kFlipUpDown, probability,
+                   flip_up_down);
 }
 
 StatusOr<Tensor> random_brightness(const Tensor& image, std::uint64_t key,

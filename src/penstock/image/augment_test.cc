@@ -58,6 +58,33 @@ TEST(Random, FlipsHalfOfThePictures) {
   EXPECT_FALSE(random_flip_left_right(image, 1, 1.5).ok());
 }
 
+TEST(Random, FlipsEachPictureOfABatchForItself) {
+  const Tensor batch = noise(Shape{64, 3, 4, 3});
+  const auto picture = [](const Tensor& pictures, std::int64_t i) {
+    constexpr std::size_t kBytes = std::size_t{3} * 4 * 3;
+    return std::string_view(
+        reinterpret_cast<const char*>(pictures.data()) +
+            static_cast<std::size_t>(i) * kBytes,
+        kBytes);
+  };
+  for (const auto& [random, all] :
+       {std::pair(&random_flip_left_right, &flip_left_right),
+        std::pair(&random_flip_up_down, &flip_up_down)}) {
+    const Tensor flipped = all(batch).value();
+    const Tensor result = random(batch, 5, 0.5).value();
+    int flips = 0;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      const bool flip = picture(result, i) == picture(flipped, i);
+      EXPECT_TRUE(flip || picture(result, i) == picture(batch, i)) << i;
+      flips += flip ? 1 : 0;
+    }
+    EXPECT_GT(flips, 12);
+    EXPECT_LT(flips, 52);
+    EXPECT_EQ(random(batch, 5, 0).value(), batch);
+    EXPECT_EQ(random(batch, 5, 1).value(), flipped);
+  }
+}
+
 TEST(Random, CropsReachEveryPlace) {
   std::set<std::pair<std::int64_t, std::int64_t>> places;
   for (std::uint64_t key = 0; key < 500; ++key) {

@@ -106,15 +106,17 @@ StatusOr<Tensor> convert_space(const Tensor& image, std::string_view name,
                             ": image must be float16 or float32, got ",
                             to_absl(dtype_name(in.dtype)));
   }
-  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<float>(image.shape()));
+  PS_ASSIGN_OR_RETURN(Tensor result,
+                      Tensor::allocate(in.dtype, image.shape()));
   const std::int64_t pixels = image.num_elements() / 3;
-  float* to = result.mutable_as<float>().data();
   with_pixel_type(in.dtype, [&](auto zero) {
-    const auto* from = reinterpret_cast<const decltype(zero)*>(in.data);
+    using T = decltype(zero);
+    const auto* from = reinterpret_cast<const T*>(in.data);
+    auto* to = reinterpret_cast<T*>(result.mutable_data());
     for (std::int64_t i = 0; i < pixels; ++i, from += 3, to += 3) {
       const std::array<float, 3> p = f(std::array<float, 3>{
           as_float(from[0]), as_float(from[1]), as_float(from[2])});
-      std::copy(p.begin(), p.end(), to);
+      std::transform(p.begin(), p.end(), to, saturate_to<T>);
     }
   });
   return result;

@@ -306,8 +306,11 @@ StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
   // Left-overs of a dead process with our number are in the way at most once
   // each.
   for (int attempt = 0;; ++attempt) {
+    // Hidden: no pattern finds what is not finished.
+    const std::size_t name = file->path_.rfind('/') + 1;  // 0 if there is none
     file->temporary_ =
-        absl::StrCat(file->path_, ".tmp.", ::getpid(), ".", count++);
+        absl::StrCat(file->path_.substr(0, name), ".", file->path_.substr(name),
+                     ".tmp.", ::getpid(), ".", count++);
     auto created = fs.create(file->temporary_);
     if (created.ok()) {
       file->file_ = *std::move(created);

@@ -2,11 +2,13 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -76,7 +78,19 @@ Pool& pool() {
   return *instance;
 }
 
+// All that the machine has. More is only refused by the kernel, which does not
+// count what is not reserved, when it is touched: by ending the process.
+std::size_t installed_memory() {
+  static const std::size_t bytes = [] {
+    struct sysinfo info {};
+    if (sysinfo(&info) != 0) return std::numeric_limits<std::size_t>::max();
+    return (std::size_t{info.totalram} + info.totalswap) * info.mem_unit;
+  }();
+  return bytes;
+}
+
 std::byte* system_allocate(std::size_t bytes) {
+  if (bytes > installed_memory()) return nullptr;
   if (bytes < Buffer::kHugeBytes) {
     return static_cast<std::byte*>(
         std::aligned_alloc(Buffer::kAlignment, bytes));

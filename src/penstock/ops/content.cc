@@ -5,6 +5,12 @@
 #include "penstock/memory/spec.h"
 
 namespace penstock::ops {
+namespace {
+
+constexpr std::size_t kSamples = 64;
+constexpr std::size_t kSampleBytes = 64;
+
+}  // namespace
 
 void add_content(Fingerprint& fp, const Element& element, std::size_t& budget) {
   fp.add(Spec::of(element).to_string());
@@ -13,6 +19,13 @@ void add_content(Fingerprint& fp, const Element& element, std::size_t& budget) {
     budget -= n;
     fp.add(static_cast<std::uint64_t>(size));
     fp.add(static_cast<std::uint64_t>(crc32c({data, n})));
+    if (n == size || size < kSampleBytes) return;
+    // Of what is left, samples up to the end.
+    for (std::size_t i = 1; i <= kSamples; ++i) {
+      const std::size_t at = (size - kSampleBytes) / kSamples * i;
+      const std::size_t from = i == kSamples ? size - kSampleBytes : at;
+      fp.add(static_cast<std::uint64_t>(crc32c({data + from, kSampleBytes})));
+    }
   };
   for (const Tensor& t : element.leaves()) {
     if (t.dtype() == DType::kString) {

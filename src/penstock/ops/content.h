@@ -7,8 +7,8 @@
 namespace penstock::ops {
 
 /// Adds structure, dtypes, shapes and the payload of `element` to `fp`, the
-/// payload only while `budget` bytes last: a fingerprint is taken for every
-/// iterator and must not read gigabytes.
+/// payload only while `budget` bytes last, and samples of what is left of it: a
+/// fingerprint is taken for every iterator and must not read gigabytes.
 void add_content(Fingerprint& fp, const Element& element, std::size_t& budget);
 
 constexpr std::size_t kContentBytes = 64 * 1024;

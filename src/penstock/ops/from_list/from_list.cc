@@ -35,6 +35,12 @@ class FromList final : public IndexedSourceOp {
       add_content(fp, element, budget);
       budget -= std::min<std::size_t>(budget, 64);  // for what is not payload
     }
+    if (budget > 0) return;
+    constexpr std::size_t kSampled = 16;  // up to the last one
+    for (std::size_t i = 1; i <= kSampled; ++i) {
+      std::size_t of_one = 1024;
+      add_content(fp, elements_[(elements_.size() - 1) * i / kSampled], of_one);
+    }
   }
 
   std::int64_t size() const override {

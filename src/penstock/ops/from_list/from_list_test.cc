@@ -76,5 +76,40 @@ TEST(FromList, AStateOfAnotherListIsRefused) {
               ::testing::HasSubstr("another pipeline"));
 }
 
+TEST(FromList, AnEmptyStateIsRefused) {
+  EXPECT_THAT(error_of([] { Dataset::range(3).iterator(std::string()); }),
+              ::testing::HasSubstr("state"));
+}
+
+TEST(FromList, FingerprintsTellLargeDataApartByItsEnd) {
+  const auto ints = [](std::int64_t last) {
+    std::vector<std::int64_t> values(100'000);
+    values.back() = last;
+    return values;
+  };
+  const auto list = [&ints](std::int64_t last) {
+    std::vector<Element> elements;
+    for (const std::int64_t v : ints(last)) {
+      elements.emplace_back(Tensor::scalar(v));
+    }
+    return Dataset::from_list(std::move(elements));
+  };
+  const auto slices = [&ints](std::int64_t last) {
+    return Dataset::from_tensor_slices(Tensor::from(ints(last)));
+  };
+  EXPECT_EQ(list(1).fingerprint(), list(1).fingerprint());
+  EXPECT_NE(list(1).fingerprint(), list(2).fingerprint());
+  EXPECT_EQ(slices(1).fingerprint(), slices(1).fingerprint());
+  EXPECT_NE(slices(1).fingerprint(), slices(2).fingerprint());
+}
+
+TEST(FromList, ASeedOfAnyValueIsPartOfTheFingerprint) {
+  const auto shuffled = [](std::optional<std::uint64_t> seed) {
+    return Dataset::range(9).shuffle({.buffer_size = 3, .seed = seed});
+  };
+  EXPECT_NE(shuffled({}).fingerprint(), shuffled(~0ULL).fingerprint());
+  EXPECT_NE(shuffled({}).fingerprint(), shuffled(0).fingerprint());
+}
+
 }  // namespace
 }  // namespace penstock::testing

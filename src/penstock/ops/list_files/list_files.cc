@@ -4,6 +4,8 @@
 // so that all iterations and restored iterators see the same files.
 #include "penstock/ops/list_files/list_files.h"
 
+#include <algorithm>
+
 #include "penstock/io/glob.h"
 
 namespace penstock::ops {
@@ -75,6 +77,7 @@ StatusOr<std::shared_ptr<const Operator>> make_list_files(
     }
     names.insert(names.end(), found->begin(), found->end());
   }
+  std::sort(names.begin(), names.end());
   return make_file_names(std::move(names));
 }
 

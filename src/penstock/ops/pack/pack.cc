@@ -9,6 +9,7 @@
 // read again after a restore.
 #include "penstock/ops/pack/pack.h"
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 
@@ -112,7 +113,9 @@ class Collect final : public Sequencer {
         out.emit_error(std::move(status), origin);
         return Step::more();
       }
-      const std::int64_t parts = layout_->parts(lengths);
+      const bool empty = std::all_of(lengths.begin(), lengths.end(),
+                                     [](std::int64_t n) { return n == 0; });
+      const std::int64_t parts = empty ? 0 : layout_->parts(lengths);
       while (state.part < parts) {
         if (!place(state, in, row, element, lengths)) {
           emit(state, out);

@@ -33,6 +33,14 @@ TEST(Pack, GivesValuesSegmentIdsAndPositions) {
   EXPECT_EQ(ints(rows[1][2]), (Ints{0, 1, 2, 0}));
 }
 
+TEST(Pack, EmptySequencesTakeNoSegment) {
+  const auto rows = sequences({{5}, {}, {6, 7}, {}}).pack(6).to_list();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(ints(rows[0][0]), (Ints{5, 6, 7, 0, 0, 0}));
+  EXPECT_EQ(ints(rows[0][1]), (Ints{1, 2, 2, 0, 0, 0}));
+  EXPECT_TRUE(sequences({{}, {}}).pack(6).to_list().empty());
+}
+
 TEST(Pack, ADictGetsKeysForSegmentIdsAndPositions) {
   const Dataset packed =
       Dataset::from_list(

@@ -155,7 +155,8 @@ class RejectionResample final : public Operator {
     for (const double p : options_.initial_dist) {
       fp.add(static_cast<std::uint64_t>(p * 0x1.0p53));
     }
-    fp.add(options_.seed.value_or(0) + (options_.seed ? 1 : 0));
+    fp.add(static_cast<std::uint64_t>(options_.seed.has_value()));
+    fp.add(options_.seed.value_or(0));
   }
   std::vector<Part> lower() const override {
     return {{.transform = make_attach(fn_, "class_func")},

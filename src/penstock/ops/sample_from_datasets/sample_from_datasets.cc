@@ -66,7 +66,8 @@ class Sample final : public SequencerOp {
     for (std::size_t i = 0; i < n_; ++i) {
       fp.add(static_cast<std::uint64_t>(weight(i) * 0x1.0p53));
     }
-    fp.add(options_.seed.value_or(0) + (options_.seed ? 1 : 0));
+    fp.add(static_cast<std::uint64_t>(options_.seed.has_value()));
+    fp.add(options_.seed.value_or(0));
     fp.add(static_cast<std::uint64_t>(options_.stop_on_empty_dataset));
     fp.add(static_cast<std::uint64_t>(options_.rerandomize_each_iteration));
   }

@@ -311,7 +311,8 @@ class Shuffle final : public Operator, public IndexedOp {
   }
   void add_to(Fingerprint& fp) const override {
     fp.add(static_cast<std::uint64_t>(options_.buffer_size));
-    fp.add(options_.seed.value_or(0) + (options_.seed ? 1 : 0));
+    fp.add(static_cast<std::uint64_t>(options_.seed.has_value()));
+    fp.add(options_.seed.value_or(0));
     fp.add(static_cast<std::uint64_t>(options_.reshuffle_each_iteration));
   }
   std::vector<Part> lower() const override {

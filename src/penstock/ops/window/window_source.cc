@@ -1,6 +1,7 @@
 #include "penstock/ops/window/window_source.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace penstock::ops {
 namespace {
@@ -87,6 +88,10 @@ class WindowSource final : public IndexedSourceOp {
                Block::Columns(block.columns().begin() + first,
                               block.columns().begin() + last),
                block.size(), Origins());
+    // In the order of a shuffle, maybe.
+    const bool rising = std::adjacent_find(list.begin(), list.end(),
+                                           std::greater_equal<>()) == list.end();
+    if (!rising) return part.gather(list);
     PS_RETURN_IF_ERROR(part.keep(list));
     return part;
   }

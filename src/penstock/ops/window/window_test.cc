@@ -171,5 +171,27 @@ TEST(Window, ResumesAnywhere) {
   resumes(3, {.shift = 1, .stride = 3, .drop_remainder = true});
 }
 
+TEST(Window, ShufflesItsElements) {
+  const auto shuffled = [](std::int64_t n, std::int64_t size,
+                           std::int64_t buffer) {
+    return Dataset::range(n).window(size).flat_map(
+        [buffer](const Element& w) {
+          return Dataset::of(w[0]).shuffle(
+              {.buffer_size = buffer, .seed = 3});
+        });
+  };
+  for (const std::int64_t buffer : {std::int64_t{8}, std::int64_t{40}, kGlobal}) {
+    const auto order = show(shuffled(40, 40, buffer));
+    auto sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    auto all = show(Dataset::range(40));
+    EXPECT_NE(order, all) << buffer;
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(sorted, all) << buffer;
+    testing::expect_resumes_everywhere(
+        [=] { return shuffled(24, 6, buffer); });
+  }
+}
+
 }  // namespace
 }  // namespace penstock
