@@ -352,8 +352,10 @@ class FileSources:
         """The rows of Arrow data, as dicts: anything with ``__arrow_c_stream__``.
 
         Tables and record batches of pyarrow, Polars, DuckDB and others. Numbers
-        and large strings are not copied. A stream is read to its end when the
-        dataset is made. Nulls of floats are NaN; others must be filled before.
+        and large strings are not copied. Lists are arrays of any length (lists of
+        lists `ps.Ragged`), records dicts, categories their values. A stream is
+        read to its end when the dataset is made. Nulls of floats are NaN; others
+        must be filled before.
 
         >>> import penstock as ps, pyarrow as pa
         >>> table = pa.table({"x": [1, 2], "name": ["a", "b"]})

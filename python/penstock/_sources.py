@@ -130,7 +130,8 @@ class Sources:
     def from_tensor_slices(x: Any, name: str | None = None) -> Dataset:
         """The slices along the first dimension of every array in `x`.
 
-        Arrays are not copied; do not write to them.
+        Arrays are not copied; do not write to them. Rows of a `ps.Ragged` are
+        arrays of different length.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.from_tensor_slices(([1, 2], ["a", "b"]))

@@ -15,11 +15,14 @@ constexpr std::size_t kMaxSources = 64;
 
 StatusOr<Element> joined(std::span<const Element> batches) {
   Element::Leaves leaves;
-  for (std::size_t leaf = 0; leaf < batches[0].size(); ++leaf) {
-    std::vector<Tensor> parts;
-    for (const Element& batch : batches) parts.push_back(batch[leaf]);
-    PS_ASSIGN_OR_RETURN(Tensor all, concat_rows(parts));
-    leaves.push_back(std::move(all));
+  for (const RaggedComponent& c : ragged_components(batches[0].structure())) {
+    std::vector<Element::Leaves> parts;
+    for (const Element& batch : batches) {
+      const auto* const first = batch.leaves().data() + c.first_leaf;
+      parts.emplace_back(first, first + c.num_leaves());
+    }
+    PS_ASSIGN_OR_RETURN(Element::Leaves all, concat_ragged(parts));
+    for (Tensor& t : all) leaves.push_back(std::move(t));
   }
   return Element(batches[0].structure(), std::move(leaves));
 }

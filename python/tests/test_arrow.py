@@ -90,12 +90,132 @@ def test_nulls():
     assert [int(r["x"]) for r in ps.Dataset.from_arrow(part)] == [1, 2]
 
 
+NESTED = pa.table(
+    {
+        "ids": pa.array([[i] * (i % 3) for i in range(10)], pa.list_(pa.int32())),
+        "deep": pa.array([[[i], [], [i, i + 1]] for i in range(10)]),
+        "words": pa.array(
+            [["w"] * (i % 4) for i in range(10)], pa.large_list(pa.string())
+        ),
+        "pairs": pa.array(
+            [[[j, -j] for j in range(i % 3)] for i in range(10)],
+            pa.list_(pa.list_(pa.int64(), 2)),
+        ),
+        "kind": pa.array([f"kind {i % 3}" for i in range(10)]).dictionary_encode(),
+        "view": pa.array(
+            [f"{'long ' * (i % 4)}text {i}" for i in range(10)], pa.string_view()
+        ),
+        "bytes": pa.array([b"%02d" % i for i in range(10)], pa.binary(2)),
+        "names": pa.array(
+            [[f"a{i}", "b"] for i in range(10)], pa.list_(pa.string(), 2)
+        ),
+        "s": pa.array(
+            [{"n": i, "in": {"tags": [i] * (i % 2), "ok": i > 4}} for i in range(10)]
+        ),
+    }
+)
+
+
+def check_nested(row, i):
+    assert row["ids"].tolist() == [i] * (i % 3) and row["ids"].dtype == np.int32
+    assert row["deep"].values.tolist() == [i, i, i + 1]
+    assert row["deep"].row_splits.tolist() == [0, 1, 1, 3]
+    assert list(row["words"]) == [b"w"] * (i % 4)
+    assert row["pairs"].tolist() == [[j, -j] for j in range(i % 3)]
+    assert row["pairs"].shape == (i % 3, 2)
+    assert row["kind"] == f"kind {i % 3}".encode()
+    assert row["view"] == f"{'long ' * (i % 4)}text {i}".encode()
+    assert row["bytes"] == b"%02d" % i
+    assert list(row["names"]) == [f"a{i}".encode(), b"b"]
+    assert row["s"]["n"] == i
+    assert row["s"]["in"]["tags"].tolist() == [i] * (i % 2)
+    assert row["s"]["in"]["ok"] == (i > 4)
+
+
+def test_lists_records_views_and_dictionaries():
+    ds = ps.Dataset.from_arrow(NESTED)
+    spec = ds.element_spec
+    assert spec["ids"] == ps.TensorSpec((None,), ps.int32)
+    assert spec["pairs"] == ps.TensorSpec((None, 2), ps.int64)
+    assert spec["kind"] == ps.TensorSpec((), ps.string)
+    assert spec["s"]["in"]["tags"] == ps.TensorSpec((None,), ps.int64)
+    for i, row in enumerate(ds):
+        check_nested(row, i)
+    check_nested(ds[7], 7)
+    for row in ds.shuffle(ps.GLOBAL, seed=3):
+        check_nested(row, int(row["s"]["n"]))
+    batch = next(iter(ds.map(lambda r: r["ids"]).ragged_batch(10)))
+    assert batch.row_splits.tolist() == [0, 0, 1, 3, 3, 4, 6, 6, 7, 9, 9]
+    it = iter(ds)
+    for _ in range(4):
+        next(it)
+    rest = iter(ds)
+    rest.load_state_dict(it.state_dict())
+    for i, row in enumerate(rest):
+        check_nested(row, i + 4)
+    empty = ps.Dataset.from_arrow(NESTED.slice(0, 0))
+    assert empty.to_list() == [] and empty.element_spec == spec
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_slices_and_many_batches_of_nested_columns(size):
+    part = NESTED.slice(2, 7)
+    reader = pa.RecordBatchReader.from_batches(
+        part.schema, part.to_batches(max_chunksize=size)
+    )
+    rows = ps.Dataset.from_arrow(reader).to_list()
+    assert len(rows) == 7
+    for i, row in enumerate(rows):
+        check_nested(row, i + 2)
+    many = pa.Table.from_batches(
+        [b for _ in range(100) for b in NESTED.to_batches(max_chunksize=4)]
+    )
+    ds = ps.Dataset.from_arrow(many)
+    assert len(ds) == 1000
+    for i, row in enumerate(ds):
+        check_nested(row, i % 10)
+
+
+def test_list_views():
+    lists = [[1, 2], [], [3]]
+    for kind in (pa.list_view, pa.large_list_view):
+        table = pa.table({"x": pa.array(lists, kind(pa.int64()))})
+        for part in (table, table.slice(1), table.take([2, 1, 0])):
+            rows = [r["x"].tolist() for r in ps.Dataset.from_arrow(part)]
+            assert rows == part.column(0).to_pylist()
+
+
+def test_nulls_inside_of_nested_columns():
+    table = pa.table({"x": pa.array([[1.0, None], []])})
+    got = ps.Dataset.from_arrow(table)[0]["x"]
+    assert got[0] == 1 and np.isnan(got[1])
+    for column in (
+        pa.array([[1], None]),
+        pa.array([[1, None]]),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.array(["a", None], pa.string_view()),
+        pa.array([b"ab", None], pa.binary(2)),
+        pa.array([{"a": 1}, None]),
+    ):
+        with pytest.raises(ps.InvalidArgumentError, match="column 'x' has 1 nulls"):
+            ps.Dataset.from_arrow(pa.table({"x": column}))
+    record = pa.table({"x": pa.array([{"a": 1}, {"a": None}])})
+    with pytest.raises(ps.InvalidArgumentError, match="column 'x.a' has 1 nulls"):
+        ps.Dataset.from_arrow(record)
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(ps.InvalidArgumentError, match="two columns with the name 'x'"):
+        ps.Dataset.from_arrow(table)
+
+
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([[1], [1, 2]]),
-        pa.array([{"a": 1}]),
-        pa.array(["a", "b"]).dictionary_encode(),
+        pa.array([[{"a": 1}]]),
+        pa.array([{}], pa.struct([])),
+        pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
         pa.nulls(2),
     ],
 )

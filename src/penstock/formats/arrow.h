@@ -1,8 +1,8 @@
 // Columns from the Arrow C stream interface, without the Arrow library.
 //
 // The structures are the interface's own, field by field: a producer in the
-// same process fills them in. Numbers and large strings are not copied; the
-// producer's memory lives until the last tensor over it is gone.
+// same process fills them in. Numbers, also in lists, and large strings are not
+// copied; the producer's memory lives until the last tensor over it is gone.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,10 @@ namespace penstock {
 
 /// Every record batch of a stream as a dict of columns; reads it to its end
 /// and releases it. An empty stream gives one batch without rows.
-/// InvalidArgument naming the column whose type has no tensor: lists of
-/// variable length, decimals, nested records, nulls in anything but floats
-/// (those become NaN).
+/// Lists are ragged values, records dicts, dictionaries their values.
+/// InvalidArgument naming the column whose type has no tensor (decimals, maps,
+/// unions, lists of records), which has nulls in anything but floats (those
+/// become NaN), or whose offsets and indices lead out of it.
 StatusOr<std::vector<Element>> read_arrow_stream(ArrowArrayStream& stream);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include "penstock/memory/ragged.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -187,24 +188,16 @@ StatusOr<Tensor> concat_rows(std::span<const Tensor> parts) {
   return out;
 }
 
-StatusOr<Element::Leaves> stack_ragged(
-    std::span<const Element::Leaves> values) {
-  const std::size_t leaves = values.front().size();
+StatusOr<Element::Leaves> concat_ragged(
+    std::span<const Element::Leaves> parts) {
   Element::Leaves out;
-  std::vector<Tensor> parts;
-  for (const Element::Leaves& v : values) parts.push_back(v[0]);
-  PS_ASSIGN_OR_RETURN(Tensor all, concat_rows(parts));
+  std::vector<Tensor> values;
+  for (const Element::Leaves& v : parts) values.push_back(v[0]);
+  PS_ASSIGN_OR_RETURN(Tensor all, concat_rows(values));
   out.push_back(std::move(all));
-  PS_ASSIGN_OR_RETURN(Tensor outer, splits_tensor(values.size()));
-  auto o = outer.mutable_as<std::int64_t>();
-  o[0] = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    o[i + 1] = o[i] + ragged_rows({values[i].data(), leaves});
-  }
-  out.push_back(std::move(outer));
-  for (std::size_t level = 1; level < leaves; ++level) {
+  for (std::size_t level = 1; level < parts.front().size(); ++level) {
     std::size_t rows = 0;
-    for (const Element::Leaves& v : values) {
+    for (const Element::Leaves& v : parts) {
       rows += static_cast<std::size_t>(v[level].shape()[0]) - 1;
     }
     PS_ASSIGN_OR_RETURN(Tensor joined, splits_tensor(rows));
@@ -212,7 +205,7 @@ StatusOr<Element::Leaves> stack_ragged(
     std::size_t at = 0;
     std::int64_t base = 0;
     to[0] = 0;
-    for (const Element::Leaves& v : values) {
+    for (const Element::Leaves& v : parts) {
       const auto s = v[level].as<std::int64_t>();
       for (std::size_t k = 1; k < s.size(); ++k) to[++at] = base + s[k];
       base += s.back();
@@ -220,6 +213,39 @@ StatusOr<Element::Leaves> stack_ragged(
     out.push_back(std::move(joined));
   }
   return out;
+}
+
+StatusOr<Element::Leaves> stack_ragged(
+    std::span<const Element::Leaves> values) {
+  const std::size_t leaves = values.front().size();
+  PS_ASSIGN_OR_RETURN(Tensor outer, splits_tensor(values.size()));
+  auto o = outer.mutable_as<std::int64_t>();
+  o[0] = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    o[i + 1] = o[i] + ragged_rows({values[i].data(), leaves});
+  }
+  PS_ASSIGN_OR_RETURN(Element::Leaves out, concat_ragged(values));
+  out.insert(out.begin() + 1, std::move(outer));
+  return out;
+}
+
+Spec row_spec(const Spec& spec) {
+  std::vector<int> ranks;
+  std::vector<LeafSpec> leaves;
+  for (const RaggedComponent& c : ragged_components(spec.structure())) {
+    LeafSpec values = spec.leaves()[c.first_leaf];
+    ranks.push_back(std::max(c.ragged_rank - 1, 0));
+    if (c.ragged_rank == 0) {
+      values.shape = values.shape.without_first();
+    } else if (values.shape.has_rank() && values.shape.rank() > 0) {
+      values.shape.set(0, kUnknownDim);
+    }
+    leaves.push_back(std::move(values));
+    for (int k = 1; k < c.ragged_rank; ++k) {
+      leaves.push_back({DType::kInt64, PartialShape{kUnknownDim}});
+    }
+  }
+  return Spec(with_ragged_ranks(spec.structure(), ranks), std::move(leaves));
 }
 
 StatusOr<Spec> batched_spec(const Spec& spec, std::int64_t batch_size,

@@ -50,6 +50,14 @@ StatusOr<Element::Leaves> stack_ragged(std::span<const Element::Leaves> values);
 /// dimensions behind the first.
 StatusOr<Tensor> concat_rows(std::span<const Tensor> parts);
 
+/// One value of the outermost rows of all `parts`, which have equal rank k >= 0
+/// and the dtypes and dimensions that concat_rows requires.
+StatusOr<Element::Leaves> concat_ragged(
+    std::span<const Element::Leaves> parts);
+
+/// Spec of the outermost rows of all components of `spec`, which have a first
+/// dimension or are ragged.
+Spec row_spec(const Spec& spec);
 /// Spec of a batch of elements of `spec`: a new first dimension of
 /// `batch_size` (or kUnknownDim); ragged values gain a level, and so do dense
 /// components i with ragged_ranks[i] > 0 (empty: none). InvalidArgument for

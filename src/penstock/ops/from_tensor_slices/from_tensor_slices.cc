@@ -2,9 +2,10 @@
 //
 // An indexed source in memory. Consecutive slices are a view of the tensors;
 // slices in another order are gathered where they are small and views of their
-// own where they are large.
+// own where they are large. Rows of ragged values are always views.
 #include "penstock/ops/from_tensor_slices/from_tensor_slices.h"
 
+#include "penstock/memory/ragged.h"
 #include "penstock/ops/content.h"
 
 namespace penstock::ops {
@@ -16,7 +17,10 @@ constexpr std::int64_t kGatherBytes = 1024;
 class FromTensorSlices final : public IndexedSourceOp {
  public:
   FromTensorSlices(Element element, std::int64_t size)
-      : element_(std::move(element)), size_(size) {}
+      : element_(std::move(element)),
+        components_(ragged_components(element_.structure())),
+        spec_(row_spec(Spec::of(element_))),
+        size_(size) {}
 
   std::string_view op() const override { return "from_tensor_slices"; }
   Memory memory() const override { return Memory::kKept; }
@@ -25,10 +29,7 @@ class FromTensorSlices final : public IndexedSourceOp {
                         ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec>) const override {
-    Spec spec = Spec::of(element_);
-    for (LeafSpec& leaf : spec.leaves())
-      leaf.shape = leaf.shape.without_first();
-    return spec;
+    return spec_;
   }
   Cardinality cardinality(std::span<const Cardinality>) const override {
     return size_;
@@ -48,7 +49,12 @@ class FromTensorSlices final : public IndexedSourceOp {
       for (std::int64_t k = 0; k < run.count; ++k) indices.push_back(run.at(k));
     }
     Block::Columns columns;
-    for (const Tensor& t : element_.leaves()) {
+    for (const RaggedComponent& c : components_) {
+      const Tensor& t = element_[c.first_leaf];
+      if (c.ragged_rank > 0) {
+        PS_RETURN_IF_ERROR(read_ragged(c, run, columns));
+        continue;
+      }
       if (contiguous) {
         columns.emplace_back(t.rows(run.begin, run.begin + run.count));
         continue;
@@ -63,15 +69,33 @@ class FromTensorSlices final : public IndexedSourceOp {
       for (std::int64_t i : indices) rows.push_back(t.row(i));
       columns.emplace_back(std::move(rows));
     }
-    out = Block(element_.structure(), std::move(columns), run.count,
+    out = Block(spec_.structure(), std::move(columns), run.count,
                 contiguous ? Origins(run.path, run.begin, run.step)
                            : Origins(run.path, std::move(indices)));
     return absl::OkStatus();
   }
 
  private:
-  Element element_;
-  std::int64_t size_;
+  /// Rows of a ragged value are of rank one lower: arrays if it was 1.
+  Status read_ragged(const RaggedComponent& c, const IndexRun& run,
+                     Block::Columns& columns) const {
+    const std::span<const Tensor> value(
+        element_.leaves().data() + c.first_leaf, c.num_leaves());
+    std::vector<std::vector<Tensor>> rows(value.size() - 1);
+    for (std::int64_t k = 0; k < run.count; ++k) {
+      PS_ASSIGN_OR_RETURN(Element::Leaves row, ragged_row(value, run.at(k)));
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        rows[i].push_back(std::move(row[i]));
+      }
+    }
+    for (auto& column : rows) columns.emplace_back(std::move(column));
+    return absl::OkStatus();
+  }
+
+  const Element element_;
+  const std::vector<RaggedComponent> components_;
+  const Spec spec_;
+  const std::int64_t size_;
 };
 
 }  // namespace
@@ -83,25 +107,27 @@ StatusOr<std::shared_ptr<const Operator>> make_from_tensor_slices(
         "from_tensor_slices: needs at least one tensor, got ",
         element.to_string());
   }
-  if (element.structure()->has_ragged()) {
-    return invalid_argument(
-        "from_tensor_slices: ragged values cannot be sliced, got ",
-        Spec::of(element).to_string(), "; use from_list");
-  }
-  for (std::size_t i = 0; i < element.size(); ++i) {
+  std::int64_t size = -1;
+  for (const RaggedComponent& c : ragged_components(element.structure())) {
+    const std::size_t i = c.first_leaf;
     const Tensor& t = element[i];
     if (!t.defined() || t.rank() == 0) {
       return invalid_argument(
           "from_tensor_slices: every tensor must have a first dimension, leaf ",
           i, " is ", LeafSpec{t.dtype(), PartialShape(t.shape())}.to_string());
     }
-    if (t.shape()[0] != element[0].shape()[0]) {
+    const std::span<const Tensor> value(&t, c.num_leaves());
+    if (const Status status = check_ragged(value); !status.ok()) {
+      return annotate(status, "from_tensor_slices: ");
+    }
+    const std::int64_t rows = ragged_rows(value);
+    if (size < 0) size = rows;
+    if (rows != size) {
       return invalid_argument(
           "from_tensor_slices: first dimensions must be equal, leaf 0 has ",
-          element[0].shape()[0], " rows, leaf ", i, " has ", t.shape()[0]);
+          size, " rows, leaf ", i, " has ", rows);
     }
   }
-  const std::int64_t size = element[0].shape()[0];
   return std::make_shared<FromTensorSlices>(std::move(element), size);
 }
 

@@ -4,7 +4,8 @@
 
 namespace penstock::ops {
 
-/// Slices along the first dimension of all tensors of `element`.
+/// Slices along the first dimension of all tensors of `element`; of ragged
+/// values their rows.
 StatusOr<std::shared_ptr<const Operator>> make_from_tensor_slices(
     Element element);
 

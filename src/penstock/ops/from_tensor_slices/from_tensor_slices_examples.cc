@@ -70,6 +70,21 @@ PENSTOCK_EXAMPLES(
                    .shuffle(10, 3)
                    .batch(3);
              }},
+        {.name = "rows of different length",
+         .make =
+             [] {
+               using Ints = std::vector<std::int64_t>;
+               return Dataset::from_tensor_slices(
+                   Element::ragged(Tensor::from(Ints{1, 2, 3, 4, 5, 6}),
+                                   {Tensor::from(Ints{0, 2, 2, 5, 6})}));
+             },
+         .model =
+             [] {
+               using Ints = std::vector<std::int64_t>;
+               return std::vector<Element>{
+                   Tensor::from(Ints{1, 2}), Tensor::from(Ints{}),
+                   Tensor::from(Ints{3, 4, 5}), Tensor::from(Ints{6})};
+             }},
         {.name = "none",
          .make = [] { return Dataset::from_tensor_slices(matrix(0, 4)); },
          .model = [] { return std::vector<Element>(); }},

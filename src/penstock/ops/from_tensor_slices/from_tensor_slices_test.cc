@@ -101,11 +101,34 @@ TEST(FromTensorSlices, RefusesWhatHasNoRows) {
               HasSubstr("needs at least one tensor, got None"));
   EXPECT_THAT(error_of([] { Dataset::from_tensor_slices(Element()); }),
               HasSubstr("needs at least one tensor"));
-  const Element ragged =
-      Element::ragged(Tensor::from({1, 2, 3}),
-                      {Tensor::from(std::vector<std::int64_t>{0, 1, 3})});
-  EXPECT_THAT(error_of([&] { Dataset::from_tensor_slices(ragged); }),
-              HasSubstr("ragged values cannot be sliced"));
+  EXPECT_THAT(error_of([] {
+                Dataset::from_tensor_slices(Element::ragged(
+                    Tensor::from({1, 2, 3}),
+                    {Tensor::from(std::vector<std::int64_t>{0, 2})}));
+              }),
+              HasSubstr("from_tensor_slices: ragged: row_splits 0 must rise"));
+}
+
+TEST(FromTensorSlices, RowsOfRaggedValuesAreViews) {
+  using Ints = std::vector<std::int64_t>;
+  const Tensor values = Tensor::from(Ints{1, 2, 3, 4, 5});
+  const Element lists =
+      Element::ragged(values, {Tensor::from(Ints{0, 2, 2, 5})});
+  const Dataset ds = Dataset::from_tensor_slices(
+      Element::dict({{"x", lists}, {"y", Tensor::from(Ints{7, 8, 9})}}));
+  EXPECT_EQ(ds.element_spec().to_string(), "{'x': int64(?,), 'y': int64}");
+  EXPECT_THAT(drain(ds),
+              ElementsAre("{'x': [1, 2], 'y': 7}", "{'x': [], 'y': 8}",
+                          "{'x': [3, 4, 5], 'y': 9}"));
+  EXPECT_EQ(ds.at(2)["x"].data(), values.data() + 16);
+  EXPECT_EQ(ds.shuffle(kGlobal, 1).to_list().size(), 3u);
+  // One level lower: lists of lists have rows that are ragged.
+  const Dataset nested = Dataset::from_tensor_slices(Element::ragged(
+      values, {Tensor::from(Ints{0, 1, 3}), Tensor::from(Ints{0, 2, 2, 5})}));
+  EXPECT_EQ(nested.cardinality(), Cardinality(2));
+  EXPECT_EQ(nested.at(1), Element::ragged(Tensor::from(Ints{3, 4, 5}),
+                                          {Tensor::from(Ints{0, 0, 3})}));
+  EXPECT_TRUE(nested.element_spec().check(nested.at(0)).ok());
 }
 
 }  // namespace
