@@ -119,12 +119,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   } else if (kind == 5) {
     if (const auto header = parse_npy(bytes); header.ok()) {
       if (header->data_offset > bytes.size()) __builtin_trap();
+      const std::string_view data = bytes.substr(header->data_offset);
+      if (data.size() >= header->data_bytes) {
+        const auto array =
+            read_npy(*header, data.substr(0, header->data_bytes));
+        if (array.ok() && array->shape() != header->shape) __builtin_trap();
+      }
     }
     if (const auto members = parse_npz(bytes); members.ok()) {
       for (const NpzMember& m : *members) {
         if (m.begin > bytes.size() || m.size > bytes.size() - m.begin) {
           __builtin_trap();
         }
+        if (m.deflated) static_cast<void>(inflate_npz(bytes, m).ok());
       }
     }
   }

@@ -333,7 +333,9 @@ class FileSources:
     def npy(files: Any, name: str | None = None) -> Dataset:
         """Rows of the arrays in .npy files, or dicts of them in .npz files.
 
-        The files are mapped into memory: elements are views of them.
+        The files are mapped into memory: elements are views of them. Compressed
+        archives, arrays in Fortran order or another byte order and strings (bytes,
+        str as UTF-8) are read and converted once, when the dataset is made.
 
         >>> import numpy as np, penstock as ps, tempfile
         >>> with tempfile.TemporaryDirectory() as where:

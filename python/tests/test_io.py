@@ -594,6 +594,78 @@ def test_sources_of_tar_and_npy(tmp_path):
     assert ps.Dataset.npy(tmp_path / "y.npz")[1]["b"].tolist() == [0, 1]
 
 
+NPY_ARRAYS = {
+    "fortran": np.asfortranarray(np.arange(60, dtype=np.int16).reshape(5, 3, 4)),
+    "swapped": np.arange(5, dtype=">f8") / 3,
+    "both": np.asfortranarray(np.arange(10, dtype=">u4").reshape(5, 2)),
+    "half": np.arange(5).astype(">f2"),
+    "flags": np.asfortranarray(np.eye(5, dtype=bool)),
+    "plain": np.arange(5),
+}
+NPY_TEXTS = {
+    "bytes": np.array([b"", b"a\0b", b"ccc", b"d", b"e"]),
+    "words": np.array(["", "h\xe9", "\u20ac", "\U0001f600 x", "plain"]),
+    "swapped words": np.array(["a", "b", "", "\xdf", "e"]).astype(">U7"),
+}
+
+
+@pytest.mark.parametrize("name", [*NPY_ARRAYS, *NPY_TEXTS])
+def test_npy_converts_what_is_not_as_a_tensor_has_it(tmp_path, name):
+    array = {**NPY_ARRAYS, **NPY_TEXTS}[name]
+    np.save(tmp_path / "x.npy", array)
+    ds = ps.Dataset.npy([tmp_path / "x.npy"] * 2)
+    assert len(ds) == 10
+    for got, want in zip(ds.to_list(), [*array, *array]):
+        if name in NPY_TEXTS:
+            assert got == (want if isinstance(want, bytes) else str(want).encode())
+        else:
+            assert got.dtype == array.dtype.newbyteorder("=")
+            np.testing.assert_array_equal(got, want)
+
+
+def test_npy_texts_of_several_dimensions(tmp_path):
+    array = np.array([["a", "bb", ""], ["\xe9", "c", "dd"]])
+    for order in "CF":
+        np.save(tmp_path / "x.npy", np.asarray(array, order=order))
+        rows = ps.Dataset.npy(tmp_path / "x.npy")
+        assert rows.element_spec == ps.TensorSpec((3,), ps.string)
+        assert list(rows[1]) == [b"\xc3\xa9", b"c", b"dd"]
+
+
+def test_npy_reads_compressed_archives(tmp_path):
+    noise = np.random.default_rng(0).normal(size=(5, 30_000))
+    arrays = {
+        **NPY_ARRAYS,
+        "noise": noise,
+        "zeros": np.zeros((5, 1 << 20), np.uint8),
+        "none": np.zeros((5, 0)),
+    }
+    np.savez_compressed(tmp_path / "x.npz", **arrays, words=NPY_TEXTS["words"])
+    ds = ps.Dataset.npy(tmp_path / "x.npz")
+    assert list(ds.element_spec) == [*arrays, "words"]
+    for i, row in enumerate(ds):
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(row[name], array[i])
+    assert ds[1]["words"] == b"h\xc3\xa9"
+
+
+def test_npz_that_is_damaged_or_has_no_rows(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, a=np.arange(1000))
+    whole = path.read_bytes()
+    directory = whole.rindex(b"PK\x01\x02")
+    for at, size in ((100, 1), (directory + 16, 4), (directory + 24, 4)):
+        for value in (0x00, 0x7F, 0xFE):
+            cut = bytearray(whole)
+            cut[at : at + size] = bytes([value] * size)
+            path.write_bytes(cut)
+            with pytest.raises(ps.Error, match="npy: "):
+                ps.Dataset.npy(path)
+    np.savez(path, a=np.arange(3), scale=np.float32(2))
+    with pytest.raises(ps.InvalidArgumentError, match="'scale': .* got a scalar"):
+        ps.Dataset.npy(path)
+
+
 def ragged(partitions, record, batch=False):
     feature = ps.io.RaggedFeature(ps.int64, "v", partitions)
     if batch:

@@ -1,7 +1,12 @@
 #include "penstock/formats/npy.h"
 
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <memory>
 
 namespace penstock {
 namespace {
@@ -20,8 +25,8 @@ Status damaged(std::string_view why) {
 /// What stands behind `'key':` in a Python dict of literals.
 std::string_view value_of(std::string_view dict, std::string_view key) {
   for (const char quote : {'\'', '"'}) {
-    const std::string quoted =
-        std::string(1, quote) + std::string(key) + std::string(1, quote);
+    std::string quoted(1, quote);
+    quoted.append(key).push_back(quote);
     std::size_t at = dict.find(quoted);
     if (at == std::string_view::npos) continue;
     at = dict.find(':', at + quoted.size());
@@ -33,7 +38,8 @@ std::string_view value_of(std::string_view dict, std::string_view key) {
   return {};
 }
 
-StatusOr<DType> dtype_of_descr(std::string_view descr) {
+/// dtype, width and byte order of a `descr`.
+Status read_descr(std::string_view descr, NpyHeader& header) {
   if (descr.size() < 3) return damaged("no dtype");
   const char quote = descr.front();
   const std::size_t end = descr.find(quote, 1);
@@ -41,6 +47,24 @@ StatusOr<DType> dtype_of_descr(std::string_view descr) {
     return absl::UnimplementedError("arrays of records are not supported");
   }
   const std::string_view name = descr.substr(1, end - 1);
+  const Status unknown = absl::UnimplementedError(
+      absl::StrCat("arrays of dtype '", to_absl(name), "' are not supported"));
+  if (name.size() < 3) return unknown;
+  const char order = name[0];
+  if (order != '<' && order != '>' && order != '|') return unknown;
+  if (name[1] == 'S' || name[1] == 'U') {
+    std::uint32_t length = 0;
+    const char* const last = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + 2, last, length);
+    if (parsed.ec != std::errc() || parsed.ptr != last || length == 0) {
+      return unknown;
+    }
+    header.dtype = DType::kString;
+    header.unicode = name[1] == 'U';
+    header.item_bytes = std::size_t{length} * (header.unicode ? 4 : 1);
+    header.swapped = header.unicode && order == '>';
+    return absl::OkStatus();
+  }
   struct Known {
     std::string_view name;
     DType dtype;
@@ -51,15 +75,15 @@ StatusOr<DType> dtype_of_descr(std::string_view descr) {
                               {"u4", DType::kUInt32},  {"i8", DType::kInt64},
                               {"u8", DType::kUInt64},  {"f2", DType::kFloat16},
                               {"f4", DType::kFloat32}, {"f8", DType::kFloat64}};
-  if (name.size() == 3) {
-    for (const Known& known : kKnown) {
-      if (name.substr(1) != known.name) continue;
-      const bool any_order = name.back() == '1' && name[1] != 'f';
-      if (name[0] == '<' || any_order) return known.dtype;
-    }
+  for (const Known& known : kKnown) {
+    if (name.substr(1) != known.name) continue;
+    header.dtype = known.dtype;
+    header.item_bytes = dtype_size(known.dtype);
+    if (header.item_bytes > 1 && order == '|') return unknown;
+    header.swapped = header.item_bytes > 1 && order == '>';
+    return absl::OkStatus();
   }
-  return absl::UnimplementedError(
-      absl::StrCat("arrays of dtype '", to_absl(name), "' are not supported"));
+  return unknown;
 }
 
 StatusOr<Shape> shape_of(std::string_view text) {
@@ -83,6 +107,124 @@ StatusOr<Shape> shape_of(std::string_view text) {
   return shape;
 }
 
+/// Calls `visit(at)` with where each value lies in the data, counted in
+/// values, in the order of a tensor.
+template <class Visit>
+void walk(const NpyHeader& header, Visit visit) {
+  const Shape& shape = header.shape;
+  const auto count = static_cast<std::size_t>(shape.num_elements());
+  if (!header.fortran) {
+    for (std::size_t i = 0; i < count; ++i) visit(i);
+    return;
+  }
+  std::vector<std::size_t> strides(shape.rank(), 1);
+  std::vector<std::int64_t> index(shape.rank(), 0);
+  for (std::size_t d = 1; d < shape.rank(); ++d) {
+    strides[d] = strides[d - 1] * static_cast<std::size_t>(shape[d - 1]);
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    visit(at);
+    for (std::size_t d = shape.rank(); d-- > 0;) {
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * static_cast<std::size_t>(shape[d]);
+      index[d] = 0;
+    }
+  }
+}
+
+template <std::size_t kWidth>
+void convert_numbers(const NpyHeader& header, const char* from, char* to) {
+  walk(header, [&](std::size_t at) {
+    std::memcpy(to, from + at * kWidth, kWidth);
+    if (header.swapped) std::reverse(to, to + kWidth);
+    to += kWidth;
+  });
+}
+
+/// The code point at `from`, or one that is none.
+std::uint32_t code_point(const NpyHeader& header, const char* from) {
+  std::uint32_t c = 0;
+  std::memcpy(&c, from, sizeof(c));
+  return header.swapped ? __builtin_bswap32(c) : c;
+}
+
+/// Bytes of a code point as UTF-8; 0 if it is none.
+std::size_t utf8_size(std::uint32_t c) {
+  if (c < 0x80) return 1;
+  if (c < 0x800) return 2;
+  if (c >= 0xd800 && c < 0xe000) return 0;
+  if (c < 0x10000) return 3;
+  return c < 0x110000 ? 4 : 0;
+}
+
+char* put_utf8(std::uint32_t c, char* to) {
+  const std::size_t size = utf8_size(c);
+  if (size == 1) {
+    *to = static_cast<char>(c);
+    return to + 1;
+  }
+  constexpr std::uint32_t kFirst[] = {0, 0, 0xc0, 0xe0, 0xf0};
+  for (std::size_t i = size - 1; i > 0; --i, c >>= 6) {
+    to[i] = static_cast<char>(0x80 | (c & 0x3f));
+  }
+  *to = static_cast<char>(kFirst[size] | c);
+  return to + size;
+}
+
+/// The bytes of an item without the zeros at its end.
+std::size_t stripped(const NpyHeader& header, const char* item) {
+  std::size_t size = header.item_bytes;
+  while (size > 0 && item[size - 1] == '\0') --size;
+  // Zeros may be inside of the last code point.
+  return header.unicode ? (size + 3) / 4 * 4 : size;
+}
+
+StatusOr<Tensor> convert_strings(const NpyHeader& header, const char* data) {
+  const auto count = static_cast<std::size_t>(header.shape.num_elements());
+  Ref<Buffer> offsets = Buffer::allocate((count + 1) * sizeof(std::int64_t));
+  if (!offsets) {
+    return absl::ResourceExhaustedError("no memory for offsets of strings");
+  }
+  auto* const ends = reinterpret_cast<std::int64_t*>(offsets->data());
+  ends[0] = 0;
+  std::size_t i = 0;
+  std::size_t total = 0;
+  bool unicode = true;
+  walk(header, [&](std::size_t at) {
+    const char* const item = data + at * header.item_bytes;
+    const std::size_t size = stripped(header, item);
+    if (!header.unicode) {
+      total += size;
+    } else {
+      for (std::size_t k = 0; k < size; k += 4) {
+        const std::size_t bytes = utf8_size(code_point(header, item + k));
+        unicode &= bytes > 0;
+        total += bytes;
+      }
+    }
+    ends[++i] = static_cast<std::int64_t>(total);
+  });
+  if (!unicode) return damaged("a string is not Unicode");
+  Ref<Buffer> bytes = Buffer::allocate(std::max<std::size_t>(total, 1));
+  if (!bytes) return absl::ResourceExhaustedError("no memory for strings");
+  char* to = reinterpret_cast<char*>(bytes->data());
+  walk(header, [&](std::size_t at) {
+    const char* const item = data + at * header.item_bytes;
+    const std::size_t size = stripped(header, item);
+    if (!header.unicode) {
+      to = std::copy_n(item, size, to);
+      return;
+    }
+    for (std::size_t k = 0; k < size; k += 4) {
+      to = put_utf8(code_point(header, item + k), to);
+    }
+  });
+  return Tensor::strings_from(std::move(offsets), std::move(bytes),
+                              header.shape);
+}
+
 }  // namespace
 
 StatusOr<NpyHeader> parse_npy(std::string_view file) {
@@ -104,15 +246,12 @@ StatusOr<NpyHeader> parse_npy(std::string_view file) {
   if (length > file.size() - at) return damaged("the header is cut");
   const std::string_view dict = file.substr(at, length);
   NpyHeader header;
-  PS_ASSIGN_OR_RETURN(header.dtype, dtype_of_descr(value_of(dict, "descr")));
+  PS_RETURN_IF_ERROR(read_descr(value_of(dict, "descr"), header));
   PS_ASSIGN_OR_RETURN(header.shape, shape_of(value_of(dict, "shape")));
   const std::string_view order = value_of(dict, "fortran_order");
-  if (order.substr(0, 4) == "True" && header.shape.rank() > 1) {
-    return absl::UnimplementedError(
-        "arrays in Fortran order are not supported: save a C-contiguous copy");
-  }
+  header.fortran = order.substr(0, 4) == "True" && header.shape.rank() > 1;
   const auto count = header.shape.checked_num_elements();
-  const std::size_t width = dtype_size(header.dtype);
+  const std::size_t width = header.item_bytes;
   if (!count || static_cast<std::size_t>(*count) >
                     static_cast<std::size_t>(INT64_MAX) / width) {
     return damaged("the shape is impossible");
@@ -120,6 +259,29 @@ StatusOr<NpyHeader> parse_npy(std::string_view file) {
   header.data_offset = at + length;
   header.data_bytes = static_cast<std::size_t>(*count) * width;
   return header;
+}
+
+StatusOr<Tensor> read_npy(const NpyHeader& header, std::string_view data) {
+  if (data.size() != header.data_bytes) return damaged("the data are cut");
+  if (header.dtype == DType::kString) {
+    return convert_strings(header, data.data());
+  }
+  PS_ASSIGN_OR_RETURN(Tensor out,
+                      Tensor::allocate(header.dtype, header.shape));
+  if (data.empty()) return out;
+  char* const to = reinterpret_cast<char*>(out.mutable_data());
+  if (!header.converted()) {
+    std::memcpy(to, data.data(), data.size());
+  } else if (header.item_bytes == 1) {
+    convert_numbers<1>(header, data.data(), to);
+  } else if (header.item_bytes == 2) {
+    convert_numbers<2>(header, data.data(), to);
+  } else if (header.item_bytes == 4) {
+    convert_numbers<4>(header, data.data(), to);
+  } else {
+    convert_numbers<8>(header, data.data(), to);
+  }
+  return out;
 }
 
 StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
@@ -159,13 +321,21 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
     if (file.size() - at - kEntry < name) return cut("damaged directory");
     NpzMember member;
     member.name = file.substr(at + kEntry, name);
-    if (size == 0xffffffff || local == 0xffffffff) {
+    if (size == 0xffffffff || plain == 0xffffffff || local == 0xffffffff) {
       return absl::UnimplementedError(".npz above 4 GiB is not supported");
     }
-    if (method != 0 || size != plain) {
+    if (method != 0 && method != 8) {
       return absl::UnimplementedError(absl::StrCat(
-          "'", member.name, "' is compressed: save it with numpy.savez"));
+          "'", member.name, "' is compressed by method ", method,
+          ": save it with numpy.savez or numpy.savez_compressed"));
     }
+    // No deflated byte stands for more than 1032: a larger size would only be
+    // memory that the file does not fill.
+    const bool fits = method == 0 ? plain == size : plain / 1032 <= size;
+    if (!fits) return cut("damaged directory");
+    member.deflated = method == 8;
+    member.plain_size = plain;
+    member.crc = load<std::uint32_t>(file, at + 16);
     if (local > file.size() || file.size() - local < kLocal ||
         load<std::uint32_t>(file, local) != 0x04034b50) {
       return cut("damaged member");
@@ -184,6 +354,34 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
     at += kEntry + name + extra + comment;
   }
   return members;
+}
+
+StatusOr<Ref<Buffer>> inflate_npz(std::string_view file,
+                                  const NpzMember& member) {
+  const auto bytes = static_cast<std::uint32_t>(member.plain_size);
+  Ref<Buffer> plain = Buffer::allocate(std::max<std::size_t>(bytes, 1));
+  if (!plain) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for an array of ", bytes, " bytes"));
+  }
+  auto* const out = reinterpret_cast<std::uint8_t*>(plain->data());
+  const auto state = std::make_unique<inflate_state>();
+  isal_inflate_init(state.get());
+  state->crc_flag = ISAL_DEFLATE;
+  // ISA-L only reads what it is given here.
+  state->next_in = reinterpret_cast<std::uint8_t*>(
+      const_cast<char*>(file.data() + member.begin));
+  state->avail_in = static_cast<std::uint32_t>(member.size);
+  state->next_out = out;
+  state->avail_out = bytes;
+  if (isal_inflate_stateless(state.get()) != ISAL_DECOMP_OK ||
+      state->avail_out != 0) {
+    return absl::DataLossError("damaged deflate stream");
+  }
+  if (crc32_gzip_refl(0, out, bytes) != member.crc) {
+    return absl::DataLossError("damaged deflate stream: its checksum differs");
+  }
+  return plain;
 }
 
 }  // namespace penstock

@@ -431,12 +431,15 @@ TEST(Npy, SaysWhatItCannotRead) {
     return parse_npy(bytes).status().code();
   };
   EXPECT_EQ(code("no"), StatusCode::kDataLoss);
-  EXPECT_EQ(
-      code(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}")),
-      StatusCode::kUnimplemented);
-  EXPECT_EQ(
-      code(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 3)}")),
-      StatusCode::kUnimplemented);
+  for (const char* dtype : {"<c8", "|O", "<M8[ns]", "|f8", "|S0", "<U", "|S-1",
+                            "<U4294967296", "=i4"}) {
+    EXPECT_EQ(code(npy(std::string("{'descr': '") + dtype +
+                       "', 'fortran_order': False, 'shape': (3,)}")),
+              StatusCode::kUnimplemented)
+        << dtype;
+  }
+  EXPECT_EQ(code(npy("{'descr': '<U1073741824', 'shape': (4294967296,)}")),
+            StatusCode::kDataLoss);
   EXPECT_EQ(code(npy("{'descr': [('a', '<f4')], 'shape': (3,)}")),
             StatusCode::kUnimplemented);
   EXPECT_EQ(code(npy("{'descr': '<f8', 'shape': (9223372036854775807, 9)}")),
@@ -445,6 +448,58 @@ TEST(Npy, SaysWhatItCannotRead) {
             StatusCode::kDataLoss);
   EXPECT_EQ(code(npy("{'descr': '<f8', 'shape': (1").substr(0, 40)),
             StatusCode::kDataLoss);
+}
+
+Tensor array_of(const std::string& dict, std::string_view data) {
+  const auto header = parse_npy(npy(dict));
+  EXPECT_TRUE(header.ok()) << header.status();
+  EXPECT_TRUE(header->converted());
+  EXPECT_EQ(header->data_bytes, data.size());
+  return read_npy(*header, data).value();
+}
+
+TEST(Npy, ConvertsByteOrderAndFortranOrder) {
+  using namespace std::string_view_literals;  // NOLINT
+  const Tensor swapped = array_of(
+      "{'descr': '>i2', 'fortran_order': False, 'shape': (3,)}",
+      "\x00\x01\x01\x00\xff\xfe"sv);
+  EXPECT_EQ(swapped, Tensor::from(std::vector<std::int16_t>{1, 256, -2}));
+  const Tensor turned =
+      array_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}",
+               "\x00\x0a\x01\x0b\x02\x0c"sv);
+  const std::uint8_t rows[] = {0, 1, 2, 10, 11, 12};
+  EXPECT_EQ(turned,
+            Tensor::from(std::span<const std::uint8_t>(rows), Shape{2, 3}));
+  // Without values, and with one dimension, there is nothing to turn.
+  EXPECT_EQ(array_of("{'descr': '<f8', 'fortran_order': True, "
+                     "'shape': (0, 3)}",
+                     "")
+                .shape(),
+            (Shape{0, 3}));
+  EXPECT_FALSE(parse_npy(npy("{'descr': '<f8', 'fortran_order': True, "
+                             "'shape': (3,)}"))
+                   ->converted());
+}
+
+TEST(Npy, StringsLoseTheirPadding) {
+  using namespace std::string_view_literals;  // NOLINT
+  const Tensor bytes =
+      array_of("{'descr': '|S3', 'shape': (2, 2), 'fortran_order': True}",
+               "a\0\0abc\0\0\0x\0y"sv);
+  EXPECT_EQ(bytes.shape(), (Shape{2, 2}));
+  EXPECT_THAT(bytes.strs(), ElementsAre("a", "", "abc", "x\0y"sv));
+  EXPECT_THAT(array_of("{'descr': '<U2', 'shape': (3,)}",
+                       "h\0\0\0\xe9\0\0\0\xac\x20\0\0\0\0\0\0"
+                       "\0\xf6\x01\0\0\0\0\0"sv)
+                  .strs(),
+              ElementsAre("h\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"));
+  EXPECT_THAT(
+      array_of("{'descr': '>U1', 'shape': (1,)}", "\0\0\0z"sv).strs(),
+      ElementsAre("z"));
+  const auto header = parse_npy(npy("{'descr': '<U1', 'shape': (1,)}"));
+  for (const std::string_view wrong : {"\0\xd8\0\0"sv, "\0\0\x11\0"sv}) {
+    EXPECT_EQ(read_npy(*header, wrong).status().code(), StatusCode::kDataLoss);
+  }
 }
 
 }  // namespace

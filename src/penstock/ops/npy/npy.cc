@@ -1,13 +1,13 @@
 // npy: rows of NumPy arrays in files, mapped into memory.
 //
 // An indexed source; elements are views of the mapped files, so nothing is
-// copied (but misaligned members of an .npz). Headers are read when the graph
-// is built, files of the net as a whole. A file must not shrink while it is
-// read (io/mapped_file.h).
+// copied. Headers are read when the graph is built, and with them what must be
+// converted: the other byte order, Fortran order, strings, members of an .npz
+// that are compressed or misaligned. Files of the net are read as a whole. A
+// file must not shrink while it is read (io/mapped_file.h).
 #include "penstock/ops/npy/npy.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "penstock/formats/npy.h"
 #include "penstock/io/http.h"
@@ -44,16 +44,19 @@ StatusOr<Tensor> map_array(const Ref<Buffer>& file, std::size_t begin,
     return invalid_argument("the array must have rows, got a scalar");
   }
   const std::byte* data = file->data() + begin + header.data_offset;
-  if (reinterpret_cast<std::uintptr_t>(data) % dtype_size(header.dtype) == 0) {
+  if (!header.converted() &&
+      reinterpret_cast<std::uintptr_t>(data) % header.item_bytes == 0) {
     return Tensor::from_buffer(header.dtype, header.shape, file, data);
   }
-  // Members of an archive lie anywhere: those are copied.
-  PS_ASSIGN_OR_RETURN(Tensor copy,
-                      Tensor::allocate(header.dtype, header.shape));
-  if (header.data_bytes > 0) {
-    std::memcpy(copy.mutable_data(), data, header.data_bytes);
-  }
-  return copy;
+  return read_npy(header, bytes.substr(header.data_offset, header.data_bytes));
+}
+
+StatusOr<Tensor> map_member(const Ref<Buffer>& file, const NpzMember& member) {
+  if (!member.deflated) return map_array(file, member.begin, member.size);
+  const auto* chars = reinterpret_cast<const char*>(file->data());
+  PS_ASSIGN_OR_RETURN(const Ref<Buffer> plain,
+                      inflate_npz({chars, file->size()}, member));
+  return map_array(plain, 0, member.plain_size);
 }
 
 StatusOr<Element> map_arrays(const std::string& path) {
@@ -67,7 +70,7 @@ StatusOr<Element> map_arrays(const std::string& path) {
   PS_ASSIGN_OR_RETURN(const auto members, parse_npz(bytes));
   std::vector<std::pair<std::string, Element>> items;
   for (const NpzMember& member : members) {
-    auto array = map_array(file, member.begin, member.size);
+    auto array = map_member(file, member);
     if (!array.ok()) {
       return annotate(array.status(), absl::StrCat("'", member.name, "': "));
     }
