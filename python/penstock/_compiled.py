@@ -34,13 +34,13 @@ def is_compiled(fn: Any) -> bool:
 def _is_dispatcher(fn: Any) -> bool:
     from numba.core.dispatcher import Dispatcher
 
-    return isinstance(fn, Dispatcher)
+    return issubclass(type(fn), Dispatcher)
 
 
 def _is_cfunc(fn: Any) -> bool:
     from numba.core.ccallback import CFunc
 
-    return isinstance(fn, CFunc)
+    return issubclass(type(fn), CFunc)
 
 
 def python_form(fn: Any) -> Any:

@@ -21,6 +21,7 @@ from penstock import _penstock
 from penstock._dtypes import string
 from penstock._errors import Error
 from penstock._functions import nested_functions
+from penstock._look import look
 from penstock._options import GLOBAL
 from penstock._purity import _codes, keeps_to_itself
 from penstock._spec import TensorSpec
@@ -129,7 +130,7 @@ class Plan:
         functions = [(stage.label, stage.fn) for stage in self.stages]
         functions += [(label, one["fn"]) for label, one in self.nested.items()]
         for label, fn in functions:
-            code = getattr(fn, "__code__", None)
+            code = look(fn, "__code__")
             if isinstance(code, types.CodeType):
                 found[code] = label
         return found
@@ -325,7 +326,7 @@ def _stays(stage: Stage) -> str:
 def draws(fn: Any) -> bool:
     """Whether `fn`, or a function of the user's that it calls, may draw random
     values."""
-    if not isinstance(getattr(fn, "__code__", None), types.CodeType):
+    if not isinstance(look(fn, "__code__"), types.CodeType):
         return True
     seen: list[Any] = [fn]
     for function in seen:
@@ -336,9 +337,9 @@ def draws(fn: Any) -> bool:
         if _DRAWS & names or any("random" in name for name in names):
             return True
         for value in _captured(function, names):
-            if isinstance(getattr(value, "__self__", value), _GENERATORS):
+            if isinstance(look(value, "__self__", value), _GENERATORS):
                 return True
-            if "random" in getattr(value, "__name__", ""):
+            if "random" in str(look(value, "__name__", "")):
                 return True
             if isinstance(value, types.FunctionType) and value not in seen:
                 root = value.__module__.partition(".")[0]

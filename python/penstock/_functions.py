@@ -20,6 +20,7 @@ from typing import Any
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._identity import function_identity
+from penstock._look import look
 from penstock._options import AUTOTUNE
 from penstock._spec import TensorSpec, check_signature
 
@@ -223,7 +224,7 @@ def lower_scan(fn: Any, init: Any, spec: Any, signature: Any) -> tuple[Any, Any]
     from penstock import _trace
     from penstock._trace_errors import TraceRefused, WrongSignature
 
-    spread = type(spec) is tuple and not getattr(fn, "packed", False)
+    spread = type(spec) is tuple and look(fn, "packed") is not True
     element = tuple(spec) if spread else (spec,)
     try:
         state = _penstock.spec_of(init)
@@ -246,7 +247,7 @@ def _auto(
         return ""
     from penstock._purity import keeps_to_itself
 
-    why_not = keeps_to_itself(getattr(fn, "__penstock_function__", fn))
+    why_not = keeps_to_itself(look(fn, "__penstock_function__", fn))
     if why_not:
         return f"stays in threads: {why_not}"
 
@@ -324,15 +325,15 @@ def check_arity(op: str, fn: Any, spec: Any, states: int = 0) -> None:
     `states` arguments come before them. A front end whose functions take a tuple
     element as one argument says so by `packed`.
     """
-    plain = getattr(fn, "__penstock_function__", fn)
-    if not isinstance(plain, types.FunctionType) or not _has_structure(spec):
+    plain = look(fn, "__penstock_function__", fn)
+    if type(plain) is not types.FunctionType or not _has_structure(spec):
         return
     code = plain.__code__
     most = code.co_argcount
     least = most - len(plain.__defaults__ or ())
     required = code.co_kwonlyargcount - len(plain.__kwdefaults__ or ())
     spread = isinstance(spec, tuple) and not hasattr(spec, "_fields")
-    if getattr(fn, "packed", False):
+    if look(fn, "packed") is True:
         spread = False
     given = states + (len(spec) if spread else 1)
     if required == 0 and least <= given and (given <= most or code.co_flags & 0x04):
@@ -353,9 +354,9 @@ def _has_structure(spec: Any) -> bool:
 
 def function_name(fn: Any) -> str:
     """ "decode (train.py:12)", as far as there is source."""
-    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
-    code = getattr(fn, "__code__", None)
-    if code is None:
+    name = look(fn, "__qualname__") or type(fn).__qualname__
+    code = look(fn, "__code__")
+    if not isinstance(code, types.CodeType):
         return str(name)
     file = code.co_filename.rsplit("/", 1)[-1]
     return f"{name} ({file}:{code.co_firstlineno})"

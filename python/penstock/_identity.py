@@ -23,9 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from penstock._look import in_class, intercepts, look, state_of
 from penstock._purity import is_library, only_reads
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic, enum.Enum)
+_TEXT = (bool, int, float, complex, str, bytes, type(None))  # shown by repr
 _CONTAINERS = (tuple, frozenset, list, dict, set, np.ndarray)
 _MAX_DEPTH = 16
 _MAX_HELPERS = 10_000  # functions and classes
@@ -36,7 +38,7 @@ _MAX_ITEMS = 100_000
 
 def function_identity(fn: Any) -> str:
     """A name and a digest; of a tuple of functions and values as of one."""
-    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    name = look(fn, "__qualname__") or type(fn).__qualname__
     return f"{name}:{_Identity(fn).digest()[:16]}"
 
 
@@ -71,11 +73,18 @@ class _Identity:
 
     def _add(self, value: Any, depth: int) -> None:
         """Adds what identifies `value`, by content where that is known."""
-        if isinstance(value, enum.Enum):
-            self._text(f"{type(value).__qualname__}.{value.name};")
+        if intercepts(type(value)):
+            if depth > _MAX_DEPTH or id(value) in self._seen:
+                self._text("again;")
+                return
+            self._seen.add(id(value))
+            self._add_object(value, depth)
             return
-        if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
-            self._text(f"{type(value).__name__}:{value!r};")
+        if isinstance(value, enum.Enum):
+            self._text(f"{type(value).__qualname__}.{value._name_};")
+            return
+        if isinstance(value, _TEXT):
+            self._text(f"{type(value).__name__}:{_shown(value)};")
             return
         if isinstance(value, np.generic):
             self._hash.update(f"{value.dtype}:".encode() + value.tobytes())
@@ -110,33 +119,35 @@ class _Identity:
                     self._add(item, depth + 1)
         elif isinstance(value, (tuple, list, set, frozenset)):
             ordered = isinstance(value, (tuple, list))
-            self._text(f"{type(value).__name__}{len(value)}[")
-            for item in value if ordered else sorted(value, key=repr):
+            items = _items(value)
+            self._text(f"{type(value).__name__}{len(items)}[")
+            for item in items if ordered else sorted(items, key=_shown):
                 self._add(item, depth + 1)
             self._text("]")
         elif isinstance(value, dict):
-            for key, item in value.items():
+            for key, item in dict.items(value):
                 self._add(key, depth + 1)
                 self._add(item, depth + 1)
-        elif hasattr(value, "func") and hasattr(value, "keywords"):  # a partial
-            for part in (value.func, value.args, value.keywords):
+        elif isinstance(value, functools.partial):
+            for part in _parts(value):
                 self._add(part, depth + 1)
-        elif isinstance(getattr(value, "fingerprint", None), str):
-            self._text(value.fingerprint)
         else:
             self._add_object(value, depth)
 
     def _add_object(self, value: Any, depth: int) -> None:
-        name = getattr(value, "__qualname__", None)
+        fingerprint = look(value, "fingerprint")
+        if type(fingerprint) is str:
+            self._text(fingerprint)
+            return
         kind = type(value)
-        module = getattr(value, "__module__", "")
-        self._text(f"{module}.{name}:{kind.__module__}.{kind.__qualname__};")
-        wrapped = getattr(value, "__wrapped__", None)  # by functools.lru_cache
-        if isinstance(wrapped, types.FunctionType):
+        name, module = look(value, "__qualname__"), look(value, "__module__", "")
+        self._text(f"{_word(module)}.{_word(name)}:")
+        self._text(f"{kind.__module__}.{kind.__qualname__};")
+        wrapped = look(value, "__wrapped__")  # by functools.lru_cache
+        if type(wrapped) is types.FunctionType:
             self._add(wrapped, depth + 1)
-        state = getattr(value, "__dict__", None)
-        if name is None and isinstance(state, dict):
-            self._add(state, depth + 1)
+        if name is None and in_class(kind, "__dict__") is not None:
+            self._add(state_of(value), depth + 1)
             self._add(kind, depth + 1)
 
     def _add_class(self, kind: type, depth: int) -> None:
@@ -195,14 +206,14 @@ class _Identity:
         elif isinstance(value, types.MethodType):
             self._add_global(scope, name, value.__func__, depth)
         elif isinstance(value, functools.partial):
-            self._add_global(scope, name, value.func, depth)
-        elif isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
-            self._add_global(scope, name, value.__wrapped__, depth)
+            self._add_global(scope, name, _parts(value)[0], depth)
+        elif type(wrapped := look(value, "__wrapped__")) is types.FunctionType:
+            self._add_global(scope, name, wrapped, depth)
         elif not _is_foreign(kind.__module__):
             self._add(kind, depth + 1)
             if _is_frozen(kind):
                 fields = dataclasses.fields(kind)
-                values = tuple(getattr(value, f.name, None) for f in fields)
+                values = tuple(look(value, f.name) for f in fields)
                 self._add_global(scope, name, values, depth)
 
 
@@ -222,13 +233,56 @@ def _is_plain(value: Any, depth: int) -> bool:
         return False
     if len(value) > _MAX_ITEMS:
         return depth == 0
-    items = [*value, *value.values()] if isinstance(value, dict) else value
-    return all(_is_plain(item, depth + 1) for item in items)
+    return all(_is_plain(item, depth + 1) for item in _items(value))
 
 
 def _is_frozen(kind: type) -> bool:
-    parameters = getattr(kind, "__dataclass_params__", None)
+    parameters = in_class(kind, "__dataclass_params__")
     return parameters is not None and bool(parameters.frozen)
+
+
+def _items(value: Any) -> list[Any]:
+    """What a container holds, whatever a class of the user's says about it."""
+    if isinstance(value, dict):
+        return [*dict.keys(value), *dict.values(value)]
+    for kind in (tuple, list, set, frozenset):
+        if isinstance(value, kind):
+            return [*kind.__iter__(value)]  # type: ignore[arg-type]
+    return list(value)
+
+
+def _parts(value: functools.partial[Any]) -> tuple[Any, Any, Any]:
+    """A class made from it may have attributes of these names."""
+    func, args, keywords = (
+        functools.partial.__dict__[name].__get__(value)
+        for name in ("func", "args", "keywords")
+    )
+    return func, args, keywords
+
+
+def _shown(value: Any, depth: int = 0) -> str:
+    """repr(), of objects their class and state, by which a set is ordered."""
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__qualname__}.{value._name_}"
+    for kind in _TEXT:
+        if isinstance(value, kind):
+            return str(kind.__repr__(value))  # type: ignore[call-arg]
+    if isinstance(value, np.generic):
+        return f"{value.dtype}:{value.tobytes().hex()}"
+    name = f"{type(value).__qualname__}.{_word(look(value, '__qualname__'))}"
+    if depth > 2:
+        return name
+    if isinstance(value, tuple):
+        items = [_shown(item, depth + 1) for item in _items(value)]
+    else:
+        state = state_of(value).items()
+        items = [f"{key}={_shown(item, depth + 1)}" for key, item in state]
+    return f"{name}({','.join(items)})"
+
+
+def _word(value: Any) -> Any:
+    """A name, of which nothing is asked but the text."""
+    return value if value is None or type(value) is str else type(value).__qualname__
 
 
 def _resolved(scope: dict[str, Any], path: tuple[str, ...]) -> Iterator[Any]:

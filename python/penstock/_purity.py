@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock._look import has_own_lookup, in_class, intercepts, look, state_of
+
 _WRITES_OUTSIDE = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "DELETE_NAME"}
 _WRITES_INTO = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
 _SETS_ATTRIBUTES = {"STORE_ATTR", "DELETE_ATTR"}
@@ -60,7 +62,7 @@ _MAX_ITEMS = 10_000  # that are looked into
 
 def keeps_to_itself(fn: Any) -> str:
     """Why not, naming the object; empty if it does."""
-    return _check(fn, getattr(fn, "__name__", type(fn).__name__), set(), 0)
+    return _check(fn, str(look(fn, "__name__", type(fn).__name__)), set(), 0)
 
 
 def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
@@ -82,6 +84,8 @@ def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
 
 
 def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
+    if intercepts(type(value)):
+        return _shared(value, name)
     if isinstance(value, (*_CONSTANTS, type, types.ModuleType, np.dtype, np.ufunc)):
         return ""
     kind = type(value)
@@ -139,6 +143,8 @@ def _items(container: Any) -> list[Any]:
 
 def _level(value: Any, depth: int = 0) -> int:
     """How many times one must look into `value` for what cannot be written."""
+    if intercepts(type(value)):
+        return 1
     if isinstance(value, (MutableSequence, MutableMapping, MutableSet)):
         writable = 1
     elif isinstance(value, (tuple, frozenset)):
@@ -174,6 +180,10 @@ def _module_of(kind: type) -> str:
     # With a slot of that name, as some compiled classes have on 3.10, it is none.
     module = kind.__module__
     return module if isinstance(module, str) else "builtins"
+
+
+def _home(module: Any) -> str:
+    return str(look(module, "__name__", ""))
 
 
 def is_library(module: str) -> bool:
@@ -359,6 +369,10 @@ class _Use:
 
     def check(self, value: Any, name: str, writes: bool) -> str:
         """What it does beside reading it."""
+        if value is _UNKNOWN:
+            return f"{name} is made by code of the module or class"
+        if intercepts(type(value)):
+            return _shared(value, name)
         if isinstance(value, io.IOBase):
             return f"{name} is a file"
         if _is_object(value):
@@ -482,27 +496,54 @@ class _Use:
         return -1
 
 
+_UNKNOWN = object()  # an attribute that code would make
+
+
 def _attribute(owner: Any, name: str) -> Any:
-    """An attribute, found without running code of the owner."""
-    if not _is_object(owner) or isinstance(owner, (types.ModuleType, type)):
+    """An attribute, found without running code of the user's."""
+    if issubclass(type(owner), types.ModuleType):
+        held = state_of(owner)
+        if name in held:
+            return held[name]
+        if is_library(_home(owner)):
+            return getattr(owner, name, None)  # some load their parts when asked
+        return _UNKNOWN if has_own_lookup(owner) else None
+    if issubclass(type(owner), type):
+        return _class_attribute(owner, name)
+    held = state_of(owner)
+    if name in held:
+        return held[name]
+    found = in_class(type(owner), name, _UNKNOWN)
+    if found is _UNKNOWN:
+        return owner  # who knows
+    if isinstance(found, types.MemberDescriptorType):
+        return look(owner, name)
+    return _method(found, owner, type(owner))
+
+
+def _class_attribute(owner: type, name: str) -> Any:
+    if is_library(_module_of(owner)):
         return getattr(owner, name, None)
-    state = getattr(owner, "__dict__", {})
-    if name in state:
-        return state[name]
-    for base in type(owner).__mro__:
-        if name not in base.__dict__:
-            continue
-        found = base.__dict__[name]
-        if isinstance(found, property):
-            found = found.fget
-        if isinstance(found, types.FunctionType):
-            return types.MethodType(found, owner)
-        if isinstance(found, (staticmethod, classmethod)):
-            return found.__func__
-        if isinstance(found, types.MemberDescriptorType):
-            return found.__get__(owner)
-        return found
-    return owner  # who knows
+    found = in_class(owner, name, _UNKNOWN)
+    if found is not _UNKNOWN:
+        return _method(found, None, owner)
+    found = in_class(type(owner), name, _UNKNOWN)  # of its metaclass
+    if found is not _UNKNOWN:
+        return _method(found, owner, type(owner))
+    return _UNKNOWN if has_own_lookup(owner) else None
+
+
+def _method(found: Any, owner: Any, kind: type) -> Any:
+    """What a class holds, as `owner` gets it; None: as the class does."""
+    if isinstance(found, property):
+        found = found.fget
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(found, classmethod):
+        found, owner = found.__func__, kind
+    if owner is not None and isinstance(found, types.FunctionType):
+        return types.MethodType(found, owner)
+    return found
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:

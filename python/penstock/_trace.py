@@ -10,12 +10,14 @@ operations is, with symbols for its arguments.
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from penstock import _penstock
 from penstock._errors import InvalidArgumentError
+from penstock._look import in_class, look
 from penstock._ragged import Ragged
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
 from penstock._trace_errors import TraceRefused, WrongSignature, line_in, line_of
@@ -47,15 +49,16 @@ class Inspected:
     def __init__(self, fn: Any) -> None:
         install_numpy_loops()
         outer = current_or_none()
-        if outer is not None and getattr(fn, "__code__", None) in outer.codes:
+        code = None if outer is None else look(fn, "__code__")
+        if outer is not None and type(code) is CodeType and code in outer.codes:
             # Defined by a function that is being traced: it was inspected then.
-            check_cells(getattr(fn, "__penstock_function__", fn))
-            self._safe = getattr(fn, "__penstock_function__", fn)
+            self._safe = look(fn, "__penstock_function__", fn)
+            check_cells(self._safe)
             self._codes = outer.codes
         else:
             self._safe, self._codes = inspect_function(fn)
         # Where a front end's operators differ from NumPy's.
-        self._dialect = getattr(fn, "__penstock_dialect__", None)
+        self._dialect = look(fn, "__penstock_dialect__")
 
     def trace(self, spec: Any, kind: str = "element") -> Any:
         """The program for elements of `spec`."""
@@ -205,8 +208,8 @@ def _depends(value: Any) -> bool:
         return any(_depends(v) for v in value)
     if isinstance(value, dict):
         return any(_depends(v) for v in value.values())
-    return isinstance(value, (TracedBytes, TracedRagged)) or hasattr(
-        type(value), "__penstock_template__"
+    return isinstance(value, (TracedBytes, TracedRagged)) or bool(
+        in_class(type(value), "__penstock_template__")
     )
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from penstock import _trace_methods, _trace_numpy
 from penstock._dtypes import DType
+from penstock._look import in_class, intercepts, look
 from penstock._trace_errors import TraceRefused, line_of, refuse
 from penstock._trace_value import MAX_NODES, Traced, current_or_none
 
@@ -278,13 +279,15 @@ class Sandbox:
         kind = type(value)
         if kind in (bool, int, float, str, bytes, slice):
             return value
+        if intercepts(kind):
+            raise TraceRefused(f"uses {name}, a {kind.__name__}")
         if isinstance(value, (np.generic, np.ndarray)):
             if value.dtype.kind in "SUO":
                 raise TraceRefused(f"uses {name}, an array of {value.dtype}")
             return _trace_numpy.as_constant(value)
         if isinstance(value, (np.dtype, DType)):
             return value
-        if getattr(value, "__penstock_traceable__", False):
+        if look(value, "__penstock_traceable__") is True:
             return value
         if id(value) in _NUMPY:
             return _NUMPY[id(value)]
@@ -292,14 +295,17 @@ class Sandbox:
             return _BUILTIN_IDS[id(value)]
         if id(value) in _MATH:
             return _plain_only(value, name)
-        if hasattr(value, "__penstock_form__"):
-            return value.__penstock_form__()
-        if hasattr(kind, "__penstock_dataset__"):
-            return kind.__penstock_dataset__(value)
+        form = look(value, "__penstock_form__")
+        if form is not None:
+            return form()
+        dataset = in_class(kind, "__penstock_dataset__")
+        if dataset is not None:
+            return dataset(value)
         if isinstance(value, type):
             return self._type(value, name)
         if isinstance(value, types.ModuleType):
-            if value in (np, math) or value.__name__.split(".")[0] == "penstock":
+            module = str(look(value, "__name__", ""))
+            if value in (np, math) or module.split(".")[0] == "penstock":
                 return Namespace(value, self)
             raise TraceRefused(f"uses the module {name}")
         if isinstance(value, types.FunctionType):
@@ -311,7 +317,7 @@ class Sandbox:
                 **{k: self.resolve(v, name) for k, v in value.keywords.items()},
             )
         if kind in (tuple, list, dict, set, frozenset) or (
-            isinstance(value, tuple) and hasattr(value, "_fields")
+            isinstance(value, tuple) and look(kind, "_fields") is not None
         ):
             return self._container(value, name)
         if callable(value):
@@ -323,7 +329,7 @@ class Sandbox:
             if np.dtype(value).kind not in "biuf" or np.dtype(value).itemsize > 8:
                 raise TraceRefused(f"uses {name}")
             return TypeFunction(value)
-        if issubclass(value, tuple) and hasattr(value, "_fields"):
+        if issubclass(value, tuple) and look(value, "_fields") is not None:
             return value
         if "__penstock_sources__" in value.__dict__:
             return value.__penstock_sources__()  # type: ignore[attr-defined]
@@ -511,14 +517,14 @@ def _line(instruction: dis.Instruction) -> int | None:
 def inspect_function(fn: Any) -> tuple[Any, set[types.CodeType]]:
     """A copy of `fn` that can only be traced, or TraceRefused."""
     sandbox = Sandbox()
-    fn = getattr(fn, "__penstock_function__", fn)
-    name = getattr(fn, "__qualname__", type(fn).__name__)
+    fn = look(fn, "__penstock_function__", fn)
+    name = str(look(fn, "__qualname__", type(fn).__name__))
     try:
-        if isinstance(fn, types.MethodType):
+        if type(fn) is types.MethodType:
             raise TraceRefused(f"{name} is a method: it may change its object")
         return sandbox.resolve(fn, name), sandbox.codes
     except TraceRefused as refused:
-        code = getattr(fn, "__code__", getattr(type(fn).__call__, "__code__", None))
-        if not refused.where and code is not None:
+        code = look(fn, "__code__") or look(in_class(type(fn), "__call__"), "__code__")
+        if not refused.where and isinstance(code, types.CodeType):
             refused.where = line_of(code, None)
         raise

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock import _penstock
 from penstock._errors import InvalidArgumentError, WorkerError
+from penstock._look import look, state_of
 
 # Runs before anything is imported, so that imports find what the parent finds.
 # A worker has one core: threads of NumPy's libraries would only be in the way.
@@ -82,7 +83,7 @@ def find_unpicklable(value: Any, name: str = "", depth: int = 0) -> str:
 
 def _parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """What pickling `value` would take along, by name."""
-    value = getattr(value, "__penstock_function__", value)
+    value = look(value, "__penstock_function__", value)
     if isinstance(value, types.FunctionType):
         yield from _captured(value)
         return
@@ -96,10 +97,9 @@ def _parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{key!r}]", item) for key, item in value.items())
     elif isinstance(value, (list, tuple, set, frozenset)):
         yield from ((f"{name}[{i}]", item) for i, item in enumerate(value))
-    state = getattr(value, "__dict__", None)
-    if isinstance(state, dict) and not isinstance(value, type):
+    if not isinstance(value, type):
         dot = f"{name}." if name else ""
-        yield from ((f"{dot}{key}", item) for key, item in state.items())
+        yield from ((f"{dot}{key}", item) for key, item in state_of(value).items())
 
 
 def _captured(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 from penstock._errors import InvalidArgumentError, OutOfRangeError
 from penstock._functions import check_callable
 from penstock._identity import function_identity
+from penstock._look import look
 from penstock._trace_value import Traced
 from penstock.tf import _structure, errors
 from penstock.tf._dtypes import as_dtype
@@ -67,8 +68,8 @@ class Call:
     def __init__(self, fn: Callable[..., Any], kind: str) -> None:
         self.fn = fn
         self.kind = kind
-        self.__qualname__ = getattr(fn, "__qualname__", type(fn).__qualname__)
-        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+        self.__qualname__ = look(fn, "__qualname__", type(fn).__qualname__)
+        self.__name__ = look(fn, "__name__", type(fn).__name__)
 
     @property
     def __penstock_function__(self) -> Any:
@@ -76,7 +77,7 @@ class Call:
 
     @property
     def __code__(self) -> Any:
-        return self.fn.__code__
+        return look(self.fn, "__code__")
 
     @property
     def fingerprint(self) -> str:
