@@ -13,8 +13,12 @@ here keeps the function where it is.
 from __future__ import annotations
 
 import builtins
+import collections
 import dis
+import enum
 import functools
+import importlib.util
+import inspect
 import io
 import sys
 import types
@@ -32,10 +36,22 @@ _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, range)
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 # Modules whose objects never change.
-_IMMUTABLE = {"re", "datetime", "decimal", "fractions", "pathlib", "uuid", "_struct"}
+_IMMUTABLE = {"re", "datetime", "decimal", "fractions", "pathlib", "uuid", "_struct",
+              "dataclasses"}  # fmt: skip
+_INPLACE = "add sub mul matmul truediv floordiv mod pow lshift rshift and xor or concat"
 _ARRAY_WRITERS = frozenset(
     "fill sort put partition resize setflags itemset setfield byteswap copyto "
-    "place putmask fill_diagonal put_along_axis shuffle".split()
+    "place putmask fill_diagonal put_along_axis shuffle nan_to_num at setitem delitem "
+    "__setitem__ __delitem__".split()
+) | {f.format(name) for name in _INPLACE.split() for f in ("__i{}__", "i{}")}
+# Builtins that write, or may reach anything.
+_WRITING_BUILTINS = frozenset(
+    "print input exec eval setattr delattr globals vars breakpoint __import__".split()
+)
+# Functions of libraries that change how others of the process go on.
+_SETTERS = frozenset(
+    "seed set_state setstate manual_seed seterr set_printoptions chdir putenv unsetenv "
+    "setlocale simplefilter filterwarnings setrecursionlimit".split()
 )
 _READERS = frozenset(
     "get items keys values index count copy union intersection difference "
@@ -48,6 +64,7 @@ _TELLS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "IS_OP", "CONTAINS_O
 _COPIES = frozenset(
     "GET_ITER UNPACK_SEQUENCE LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE".split()
 )
+_CALLS_WITH_NAMES = ("CALL_KW", "CALL_FUNCTION_KW")
 _TOUCHES_NOTHING = ("KW_NAMES", "EXTENDED_ARG", "NOP")
 # ... after which a value is not where it was.
 _MOVES = ("STORE_", "POP_", "SWAP", "COPY", "ROT_", "DUP_")
@@ -70,9 +87,8 @@ def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
 
     It gets it by the global `name`, or as an attribute of that.
     """
-    codes = _codes(fn.__code__)
-    writes = any(_may_write_arrays(code, {}) for code in codes)
-    for code in codes:
+    writes = _writes_arrays(fn, {}, {})
+    for code in _codes(fn.__code__):
         instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
         for at, instruction in enumerate(instructions):
             if (name, 0) in _loads(instruction):
@@ -83,11 +99,17 @@ def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
     return True
 
 
-def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
+def _check(value: Any, name: str, seen: set[Any], depth: int) -> str:
     if intercepts(type(value)):
         return _shared(value, name)
-    if isinstance(value, (*_CONSTANTS, type, types.ModuleType, np.dtype, np.ufunc)):
+    if isinstance(value, type):
+        return _check_class(value, name, seen, depth)
+    if isinstance(value, (*_CONSTANTS, types.ModuleType, np.dtype, np.ufunc)):
         return ""
+    if isinstance(value, enum.Enum):
+        return _check_class(type(value), name, seen, depth)
+    if isinstance(value, types.MethodType):
+        return _check_method(value.__func__, value.__self__, name, seen, depth)
     kind = type(value)
     module = _module_of(kind)
     if module.partition(".")[0] == "penstock" or module in _IMMUTABLE:
@@ -104,8 +126,6 @@ def _check(value: Any, name: str, seen: set[int], depth: int) -> str:
     seen.add(id(value))
     if isinstance(value, types.FunctionType):
         return _check_function(value, name, seen, depth)
-    if isinstance(value, types.MethodType):
-        return _check_method(value.__func__, value.__self__, name, seen, depth)
     if isinstance(value, functools.partial):
         for part in (value.func, *value.args, *value.keywords.values()):
             # The function may write to its arguments.
@@ -193,13 +213,68 @@ def is_library(module: str) -> bool:
     return name == "penstock" or name in sys.stdlib_module_names or "-packages/" in file
 
 
-def _check_method(fn: Any, owner: Any, name: str, seen: set[int], depth: int) -> str:
+def _check_method(fn: Any, owner: Any, name: str, seen: set[Any], depth: int) -> str:
     if not isinstance(fn, types.FunctionType) or not fn.__code__.co_argcount:
         return _shared(owner, name)
-    if id(fn) ^ id(owner) in seen:
+    if (id(fn), id(owner)) in seen:
         return ""
-    seen.add(id(fn) ^ id(owner))
+    if depth > _MAX_DEPTH:
+        return f"{name} is nested too deep to be looked at"
+    seen.add((id(fn), id(owner)))
     return _check_function(fn, name, seen, depth, owner)
+
+
+def _check_class(kind: type, name: str, seen: set[Any], depth: int) -> str:
+    """Whether what its objects do stays with them: what is made of a class of the
+    user's may be asked for any method, and those of its own bases."""
+    if id(kind) in seen or is_library(_module_of(kind)):
+        return ""
+    if depth > _MAX_DEPTH:
+        return f"{name} is nested too deep to be looked at"
+    seen.add(id(kind))
+    members = [
+        (f"{name}.{attribute}", *member)
+        for base in _own_bases(kind)
+        for attribute, held in vars(base).items()
+        for member in _members(held, attribute)
+    ]
+    # Each is looked at below, as what an object may do to itself.
+    seen.update(id(fn) for _, fn, _ in members)
+    for called, fn, bound in members:
+        owner = kind if bound and fn.__code__.co_argcount else _NOBODY
+        why = _check_function(fn, called, seen, depth + 1, owner, bound == "object")
+        if why:
+            return why
+    return ""
+
+
+def _own_bases(kind: type) -> list[type]:
+    """The user's classes among it, its bases and those of its class."""
+    meta: Any = type(kind)
+    bases: list[type] = [*kind.__mro__, *meta.__mro__]
+    return [base for base in bases if not is_library(_module_of(base))]
+
+
+def _members(held: Any, attribute: str) -> Iterator[tuple[types.FunctionType, str]]:
+    """The user's functions in what a class holds; what their first argument is."""
+    bound = "class" if attribute == "__new__" else "object"
+    if isinstance(held, (staticmethod, classmethod)):
+        bound = "class" if isinstance(held, classmethod) else ""
+        held = held.__func__
+    parts = [held]
+    if isinstance(held, property):
+        parts = [held.fget, held.fset, held.fdel]
+    elif isinstance(held, functools.cached_property):
+        parts = [held.func]
+    for part in parts:
+        if not isinstance(part, types.FunctionType):
+            continue
+        if not is_library(str(part.__globals__.get("__name__"))):
+            yield part, bound
+            continue
+        for _, inner in _captured(part):  # a library's function around it
+            if isinstance(inner, types.FunctionType):
+                yield from _members(inner, attribute)
 
 
 _NOBODY = object()
@@ -208,12 +283,18 @@ _NOBODY = object()
 def _check_function(
     fn: types.FunctionType,
     name: str,
-    seen: set[int],
+    seen: set[Any],
     depth: int,
     owner: Any = _NOBODY,
+    fresh: bool = False,
 ) -> str:
+    """With `owner` as its first argument; or as the class of it, if that is an
+    object which belongs to the caller, so that it may be written."""
     code = fn.__code__
     known = dict(_captured(fn))
+    why = _imports(fn, known)
+    if why:
+        return why
     given = dict(_defaults(fn))
     shown = {argument: f"{argument} (a default of {name})" for argument in given}
     for argument, value in given.items():
@@ -224,10 +305,11 @@ def _check_function(
             known[argument] = value
     if owner is not _NOBODY:
         known[code.co_varnames[0]] = owner
-    why = _check_writes(code, set(code.co_freevars))
+    own = code.co_varnames[0] if fresh and code.co_argcount else ""
+    why = _check_writes(code, set(code.co_freevars), own)
     if why:
         return why
-    writes = any(_may_write_arrays(inner, given) for inner in _codes(code))
+    writes = _writes_arrays(fn, known, given)
     for inner in _codes(code):
         instructions = [i for i in dis.get_instructions(inner) if i.opname != "CACHE"]
         for at, instruction in enumerate(instructions):
@@ -238,23 +320,78 @@ def _check_function(
                     continue
                 elif loaded in fn.__globals__:
                     value = fn.__globals__[loaded]
-                elif loaded in ("print", "input"):
+                elif loaded in _WRITING_BUILTINS:
                     return f"it calls {loaded}"
                 else:
                     continue  # a builtin, or not there yet
                 use = _Use(fn, instructions, at, above)
                 used, called = use.part(value, shown.get(loaded, loaded))
                 why = use.check(used, called, writes)
-                # Of a module only the user's own functions are looked at.
-                if not why and (
-                    not use.of_module
-                    or isinstance(used, types.FunctionType)
-                    and not is_library(used.__module__ or "")
-                ):
+                if use.of_library and called.rpartition(".")[2] in _SETTERS:
+                    why = f"it calls {called}"
+                # Of a library only what the user put there is looked at.
+                if not why and (not use.of_library or _is_users(used)):
                     why = _check(used, called, seen, depth + 1)
                 if why:
                     return why
     return ""
+
+
+def _is_users(value: Any) -> bool:
+    """Whether it is a function, method or class of the user's."""
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    return isinstance(value, (types.FunctionType, type)) and not is_library(
+        str(look(value, "__module__", ""))
+    )
+
+
+def _imports(fn: types.FunctionType, known: dict[str, Any]) -> str:
+    """Adds what it imports to `known`, or says why that cannot be looked at."""
+    for code in _codes(fn.__code__):
+        instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        for at, instruction in enumerate(instructions):
+            if instruction.opname != "IMPORT_NAME":
+                continue
+            name, package = str(instruction.argval), fn.__globals__.get("__package__")
+            level, wanted = (i.argval for i in instructions[at - 2 : at])
+            if level:
+                name = f"{'.' * int(level)}{name}"
+                try:
+                    name = importlib.util.resolve_name(name, package)
+                except (ImportError, TypeError, ValueError):
+                    return f"it imports {name}"
+            if not _is_looked_at(name):
+                return f"it imports {name}, which is not loaded yet"
+            source = module = sys.modules.get(name)
+            if not wanted and instructions[at + 1].opname.startswith("STORE_"):
+                source = sys.modules.get(name.partition(".")[0])
+            for after in instructions[at + 1 :]:
+                op = after.opname
+                if op == "IMPORT_FROM" and wanted:
+                    source = _attribute(module, str(after.argval))
+                    if source is None:
+                        source = sys.modules.get(f"{name}.{after.argval}")
+                elif op.startswith("STORE_"):
+                    known[str(after.argval)] = source
+                    if not wanted:
+                        break
+                elif op not in ("IMPORT_FROM", "SWAP", "ROT_TWO", "POP_TOP") or (
+                    op == "POP_TOP" and wanted
+                ):
+                    break
+    return ""
+
+
+def _is_looked_at(module: str) -> bool:
+    """Whether it is loaded, or a library's."""
+    if module in sys.modules or is_library(module):
+        return True
+    try:
+        found = importlib.util.find_spec(module.partition(".")[0])
+    except (ImportError, ValueError):
+        return False
+    return found is not None and "-packages/" in (found.origin or "")
 
 
 def _captured(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -272,18 +409,127 @@ def _defaults(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
     yield from (fn.__kwdefaults__ or {}).items()
 
 
-def _check_writes(code: types.CodeType, outer: set[str]) -> str:
-    """Why it writes outside itself, as far as the names alone say."""
+def _check_writes(code: types.CodeType, outer: set[str], own: str) -> str:
+    """Why it writes outside itself, as far as the names alone say.
+
+    Attributes of `own` it may set.
+    """
     for inner in _codes(code):
-        for instruction in dis.get_instructions(inner):
+        instructions = [i for i in dis.get_instructions(inner) if i.opname != "CACHE"]
+        for at, instruction in enumerate(instructions):
             op = instruction.opname
             if op in _WRITES_OUTSIDE:
                 return f"it writes the global {instruction.argval}"
             if op in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in outer:
                 return f"it writes the outer variable {instruction.argval}"
             if op in _SETS_ATTRIBUTES:
+                if own and _is_set_on(instructions, at, own):
+                    continue
                 return f"it sets the attribute {instruction.argval} of something"
     return ""
+
+
+def _is_set_on(instructions: list[dis.Instruction], at: int, own: str) -> bool:
+    """Whether the attribute that is set there is one of the variable `own`."""
+    if any(
+        i.opname.startswith("STORE_FAST") and own in (i.argval, *_pair(i))
+        for i in instructions
+    ):
+        return False
+    name = instructions[at].argval
+    before = at - 1
+    if instructions[before].opname in ("SWAP", "ROT_TWO"):  # self.n += 1
+        for start in range(before - 1, 1, -1):
+            loads, copies = instructions[start], instructions[start - 1]
+            if loads.opname in _ATTRIBUTE and loads.argval == name:
+                if copies.opname not in ("COPY", "DUP_TOP"):
+                    return False
+                before = start - 2
+                break
+    return (own, 0) in _loads(instructions[before])
+
+
+def _pair(instruction: dis.Instruction) -> tuple[Any, ...]:
+    value = instruction.argval
+    return value if isinstance(value, tuple) else ()
+
+
+def _writes_arrays(
+    fn: types.FunctionType, known: dict[str, Any], defaults: dict[str, Any]
+) -> bool:
+    """Whether it may write into arrays at all, by its code or by a function that it
+    calls for that."""
+    for code in _codes(fn.__code__):
+        if _may_write_arrays(code, defaults):
+            return True
+        instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        for at, instruction in enumerate(instructions):
+            for loaded, above in _loads(instruction):
+                if loaded in known:
+                    value = known[loaded]
+                elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                    value = fn.__globals__.get(loaded)
+                else:
+                    continue
+                use = _Use(fn, instructions, at, above)
+                value, _ = use.part(value, loaded)
+                if _is_numpys(value) and (
+                    look(value, "__name__") in _ARRAY_WRITERS
+                    or use.arguments() > _out_position(value)
+                ):
+                    return True
+    return False
+
+
+def _helper_writes(fn: types.FunctionType, seen: set[int]) -> bool:
+    """Whether a function of the user's that `fn` may call writes into arrays."""
+    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    reached = [fn.__globals__.get(name) for name in names]
+    for value in (*dict(_captured(fn)).values(), *reached):
+        for helper in _functions_of(value, names, 0):
+            if id(helper) in seen or is_library(helper.__module__ or ""):
+                continue
+            seen.add(id(helper))
+            known = dict(_captured(helper))
+            if _writes_arrays(helper, known, {}) or _helper_writes(helper, seen):
+                return True
+    return False
+
+
+def _functions_of(
+    value: Any, names: set[str], depth: int
+) -> Iterator[types.FunctionType]:
+    """What code that uses `names` may call of a value."""
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        yield value
+    elif isinstance(value, types.ModuleType):
+        if depth < _MAX_DEPTH and not is_library(_home(value)):
+            held = state_of(value)
+            for name in names & held.keys():
+                yield from _functions_of(held[name], names, depth + 1)
+    elif isinstance(value, type) or _is_object(value):
+        kind = value if isinstance(value, type) else type(value)
+        for base in _own_bases(kind):
+            for name, member in vars(base).items():
+                yield from (fn for fn, _ in _members(member, name))
+
+
+def _is_numpys(value: Any) -> bool:
+    if isinstance(value, np.ufunc):
+        return True
+    return callable(value) and str(look(value, "__module__", "")).startswith("numpy")
+
+
+def _out_position(function: Any) -> int:
+    """Arguments in front of the one that it writes."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    try:
+        return list(inspect.signature(function).parameters).index("out")
+    except (TypeError, ValueError):
+        return sys.maxsize
 
 
 def _may_write_arrays(code: types.CodeType, defaults: dict[str, Any]) -> bool:
@@ -351,7 +597,7 @@ class _Use:
         self._instructions = instructions
         self._first = self._at = at  # where its expression begins and ends
         self._above = above  # values that come to lie above it at once
-        self.of_module = False  # or of a class
+        self.of_library = False  # what a library's module or class holds
 
     def part(self, value: Any, name: str) -> tuple[Any, str]:
         """What of a module, class or object is used, and its name."""
@@ -359,7 +605,9 @@ class _Use:
             step = self._instructions[self._at + 1]
             if self._above or step.opname not in _ATTRIBUTE:
                 break
-            self.of_module = not _is_object(value)
+            self.of_library = not _is_object(value) and is_library(
+                _module_of(value) if isinstance(value, type) else _home(value)
+            )
             name = f"{name}.{step.argval}"
             value = _attribute(value, str(step.argval))
             self._at += 1
@@ -378,6 +626,7 @@ class _Use:
         if _is_object(value):
             return _shared(value, name)
         if isinstance(value, np.ndarray):
+            writes = writes or self._reaches_writer()
             return f"it may write to the array {name}" if writes else ""
         level = _level(value)
         if level == 0:
@@ -389,6 +638,40 @@ class _Use:
         if self._only_reads(level):
             return ""
         return f"{name} is a {type(value).__name__}, which it may write"
+
+    def _reaches_writer(self) -> bool:
+        """Whether an array may get to a function of the user's that writes arrays."""
+        again = _Use(self._fn, self._instructions, self._at, self._above)
+        while True:
+            user, depth = again._consumer()
+            if user is None:
+                break  # it has a name, or is in a container
+            op = user.opname
+            if op in _ATTRIBUTE or op in ("BINARY_SUBSCR", "BINARY_SLICE"):
+                continue  # a view of it, or a method
+            if not op.startswith(("CALL", "PRECALL")):
+                if op == "GET_ITER":
+                    break
+                return False  # a new array
+            if depth <= (user.arg or 0) and not again._is_given_to_library(user, depth):
+                break
+            if op == "PRECALL":
+                again._at += 1
+            again._first = again._at
+        return _helper_writes(self._fn, set())
+
+    def _is_given_to_library(self, call: dis.Instruction, depth: int) -> bool:
+        path, root = self._called(call, depth)
+        value = self._fn.__globals__.get(root)
+        if value is None:
+            return not path and hasattr(builtins, root)
+        for part in path:
+            if not isinstance(value, (types.ModuleType, type)):
+                return False
+            value = _attribute(value, part)
+        return is_library(str(look(value, "__module__", ""))) or isinstance(
+            value, np.ufunc
+        )
 
     def _only_reads(self, level: int) -> bool:
         """Whether a container is only looked into."""
@@ -454,17 +737,35 @@ class _Use:
             and depth > (user.arg or 0)
         )
 
+    def arguments(self) -> int:
+        """How many places are filled where it is called; 0 if it is not, and more
+        than there may be if that cannot be told."""
+        again = _Use(self._fn, self._instructions, self._at, self._above)
+        user, depth = again._consumer()
+        if user is None or user.opname == "CALL_FUNCTION_EX":
+            return sys.maxsize - 1
+        called = user.opname.startswith(("CALL", "PRECALL"))
+        if not called or depth <= (user.arg or 0):
+            return 0
+        before = again._before()
+        named = 0
+        if isinstance(before.argval, tuple):
+            named = len(before.argval) if user.opname != "PRECALL" else 0
+        if before.opname == "KW_NAMES":
+            # 3.11 gives its place among the constants alone.
+            named = min(
+                len(code.co_consts[before.arg or 0])
+                for code in _codes(self._fn.__code__)
+                if len(code.co_consts) > (before.arg or 0)
+                and isinstance(code.co_consts[before.arg or 0], tuple)
+            )
+        return (user.arg or 0) - named
+
     def _is_read_by(self, call: dis.Instruction, depth: int) -> bool:
         """Whether it is an argument of a function that only reads."""
-        names = call.opname in ("CALL_KW", "CALL_FUNCTION_KW")
-        at = self._callee((call.arg or 0) + names - depth)
-        path: list[str] = []
-        while at >= 0 and self._instructions[at].opname in _ATTRIBUTE:
-            path.insert(0, str(self._instructions[at].argval))
-            at -= 1
-        if at < 0 or self._instructions[at].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+        path, name = self._called(call, depth)
+        if not name:
             return False
-        name = str(self._instructions[at].argval)
         callee = self._fn.__globals__.get(name)
         if callee is None:
             return not path and name in _READING_BUILTINS and hasattr(builtins, name)
@@ -478,6 +779,18 @@ class _Use:
         return isinstance(callee, types.FunctionType) and (
             callee.__module__.partition(".")[0] == "penstock"
         )
+
+    def _called(self, call: dis.Instruction, depth: int) -> tuple[list[str], str]:
+        """The attributes and the global by which a function was got; "": not told."""
+        names = call.opname in _CALLS_WITH_NAMES
+        at = self._callee((call.arg or 0) + names - depth)
+        path: list[str] = []
+        while at >= 0 and self._instructions[at].opname in _ATTRIBUTE:
+            path.insert(0, str(self._instructions[at].argval))
+            at -= 1
+        if at < 0 or self._instructions[at].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+            return [], ""
+        return path, str(self._instructions[at].argval)
 
     def _callee(self, arguments_before: int) -> int:
         """Where the function was loaded whose argument it is; -1: not told."""
@@ -521,10 +834,23 @@ def _attribute(owner: Any, name: str) -> Any:
     return _method(found, owner, type(owner))
 
 
+_FIELDS = frozenset(
+    (
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+        type(in_class(collections.namedtuple("_Fields", "a"), "a")),
+    )
+)
+
+
 def _class_attribute(owner: type, name: str) -> Any:
     if is_library(_module_of(owner)):
         return getattr(owner, name, None)
     found = in_class(owner, name, _UNKNOWN)
+    if type(found) in _FIELDS:
+        return None  # each object has its own
+    if isinstance(found, types.DynamicClassAttribute):  # of an Enum
+        return found.fget if _is_users(found.fget) else None
     if found is not _UNKNOWN:
         return _method(found, None, owner)
     found = in_class(type(owner), name, _UNKNOWN)  # of its metaclass

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import enum
 import functools
+import json
+import math
+import operator
 import os
 import pathlib
 import random
@@ -11,6 +17,7 @@ import sys
 import threading
 import time
 import types
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -195,6 +202,309 @@ def test_functions_that_do_not_say_why():
         (seen.append, "method of a list"),
     ):
         assert why in keeps_to_itself(fn), (why, keeps_to_itself(fn))
+
+
+class Total:
+    total = 0
+    rows = []  # noqa: RUF012
+
+    def __init__(self, x):
+        self.x = x
+
+    @classmethod
+    def bump(cls):
+        cls.total += 1
+
+    @staticmethod
+    def note():
+        TABLE.append(1)
+
+    @classmethod
+    def remember(cls, x):
+        cls.rows.append(x)
+
+
+class Made:
+    made = 0
+
+    def __init__(self):
+        Made.made += 1
+
+
+class Keeps:
+    seen = []  # noqa: RUF012
+
+    def add(self, x):
+        self.seen.append(x)
+        return x
+
+
+class Child(Keeps):
+    pass
+
+
+class Meta(type):
+    count = 0
+
+    def tick(cls):
+        cls.count += 1
+
+
+class Ticks(metaclass=Meta):
+    pass
+
+
+class Called:
+    def __init__(self):
+        self.n = 0
+
+    def __call__(self, x):
+        self.n += 1
+        return x
+
+    def step(self, x):
+        self.n += 1
+        return x
+
+
+def fills(a):
+    a[0] = 1
+
+
+def module_with_state():
+    module = types.ModuleType("module_with_state")
+    module.obj = Called()
+    module.bound = Called().step
+    module.kind = Total
+    module.LIST = []
+    module.fills = fills
+    sys.modules[module.__name__] = module
+    return module
+
+
+def test_functions_that_write_through_classes_modules_and_numpy_stay():
+    module = module_with_state()
+    zeros = np.zeros(3)
+
+    def made(x):
+        return Made() and x
+
+    def adds(x):
+        keeps = Keeps()
+        return keeps.add(x)
+
+    def adds_to_base(x):
+        return Child().add(x)
+
+    def alias(x):
+        kind = Total
+        kind.bump()
+
+    def writes_row(x):
+        for row in zeros.reshape(3, 1):
+            fills(row)
+
+    def imports_module(x):
+        import module_with_state
+
+        module_with_state.LIST.append(x)
+
+    def imports_list(x):
+        from module_with_state import LIST as into
+
+        into.append(x)
+
+    def imports_what_is_not_there(x):
+        import a_module_of_the_program
+
+        return a_module_of_the_program.f(x)
+
+    def imports_random(x):
+        import random
+
+        random.seed(1)
+
+    def sets_class_attribute(x):
+        setattr(Total, "total", x)  # noqa: B010
+
+    for fn, why in (
+        (lambda x: Total.bump(), "attribute total"),
+        (lambda x: Total.note(), "TABLE is a list"),
+        (lambda x: Total.remember(x), "rows is a list"),
+        (lambda x: Total(x).bump(), "attribute total"),
+        (lambda x: Ticks.tick(), "attribute count"),
+        (alias, "attribute total"),
+        (made, "attribute made"),
+        (adds, "seen is a list"),
+        (adds_to_base, "seen is a list"),
+        (Made, "attribute made"),
+        (sets_class_attribute, "setattr"),
+        (lambda x: module.obj(x), "attribute n"),
+        (lambda x: module.bound(x), "attribute n"),
+        (lambda x: module.kind.bump(), "attribute total"),
+        (lambda x: np.add.at(zeros, [0], 1), "array zeros"),
+        (lambda x: np.add(WEIGHTS, 1, WEIGHTS), "array WEIGHTS"),
+        (lambda x: np.clip(zeros, 0, 1, zeros), "array zeros"),
+        (lambda x: np.add(*(zeros, 1, zeros)), "array zeros"),
+        (lambda x: zeros.__setitem__(0, x), "array zeros"),
+        (lambda x: zeros.__iadd__(x), "array zeros"),
+        (lambda x: operator.iadd(zeros, x), "array zeros"),
+        (lambda x: fills(zeros), "array zeros"),
+        (lambda x: fills(zeros[1:]), "array zeros"),
+        (lambda x: fills(zeros.reshape(-1)), "array zeros"),
+        (lambda x: module.fills(zeros), "array zeros"),
+        (writes_row, "array zeros"),
+        (imports_module, "module_with_state.LIST is a list"),
+        (imports_list, "into is a list"),
+        (imports_what_is_not_there, "a_module_of_the_program"),
+        (imports_random, "random.seed"),
+        (lambda x: globals().update(y=x), "globals"),
+        (lambda x: exec("counter = 1", globals()), "exec"),
+        (lambda x: np.random.seed(int(x)), "np.random.seed"),
+    ):
+        assert why in keeps_to_itself(fn), (why, keeps_to_itself(fn))
+        ds = ps.Dataset.range(2).map(fn)
+        assert "stays in threads" in ds.explain()
+
+
+class Color(enum.Enum):
+    RED = 1
+
+    def shown(self):
+        return self.name.lower()
+
+
+@dataclasses.dataclass
+class Box:
+    x: float
+    y: float = 2.0
+    names: list[str] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self):
+        self.area = self.x * self.y
+
+    def grow(self):
+        self.x += 1
+        self.names.append("grown")
+        return self
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Frozen:
+    x: float
+    y: float = 2.0
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int = 1
+
+    def total(self):
+        return self.a + self.b
+
+
+Old = collections.namedtuple("Old", "a b")
+
+
+class Stack:
+    size = 4
+
+    def __init__(self, first):
+        super().__init__()
+        self.items = []
+        self.n = 0
+        self.push(first)
+
+    def push(self, x):
+        self.items.append(x * self.size)
+        self.n += 1
+        return self
+
+    @property
+    def top(self):
+        return self.items[-1]
+
+    @classmethod
+    def of(cls, x):
+        return cls(x)
+
+    @staticmethod
+    def twice(x):
+        return x * 2
+
+
+class BadRow(ValueError):
+    pass
+
+
+def squares(values):
+    out = np.empty(len(values))
+    for i, value in enumerate(values):
+        out[i] = value * value
+    return out
+
+
+def test_functions_that_make_their_own_objects_go_along():
+    module = types.ModuleType("module_with_functions")
+    module.helper = helper
+    module.SCALE = 3
+    module.Box = Box
+    sys.modules[module.__name__] = module
+
+    def imports(x):
+        import colorsys
+        import math
+        import os.path as paths
+        from collections import Counter
+
+        import numpy as xp
+
+        rgb = colorsys.hsv_to_rgb(math.sin(x), 0, 0)
+        return Counter([paths.join("a", "b"), *rgb]), xp.sum(x)
+
+    def imports_own(x):
+        from module_with_functions import SCALE, helper
+
+        return helper(x) * SCALE
+
+    def raises(x):
+        if x < 0:
+            raise BadRow("negative")
+        return x
+
+    def counts(x):
+        found = collections.Counter()
+        found["a"] += 1
+        return json.dumps(dict(found))
+
+    for fn in (
+        lambda x: Box(x, 1.0).grow().area,
+        lambda x: Frozen(x) < Frozen(x, 3.0),
+        lambda x: dataclasses.replace(Box(x), y=1),
+        lambda x: Pair(x).total(),
+        lambda x: Old(x, 1)._replace(a=2),
+        lambda x: Stack.of(x).push(x).top,
+        lambda x: Stack.twice(x) * Stack.size,
+        lambda x: isinstance(x, Stack),
+        lambda x: Color.RED.shown() if x else Color(1).value,
+        lambda x: module.helper(x) * module.SCALE,
+        lambda x: module.Box(x).area,
+        lambda x: np.add(x, 1, dtype=np.float32) + np.add(WEIGHTS, 1),
+        lambda x: np.add(WEIGHTS, x, dtype=np.float64),
+        lambda x: np.clip(WEIGHTS, 0, 1).sum(),
+        lambda x: squares([x]) + WEIGHTS,
+        lambda x: helper(WEIGHTS) + module.helper(WEIGHTS[x]),
+        lambda x: np.linalg.norm(WEIGHTS) + random.random(),
+        lambda x: math.floor(x) + len(json.loads("[]")),
+        lambda x: functools.reduce(operator.add, [x, x]),
+        imports,
+        imports_own,
+        raises,
+        counts,
+        Box,
+        Pair,
+    ):
+        assert keeps_to_itself(fn) == "", (fn, keeps_to_itself(fn))
 
 
 def test_explain_names_what_keeps_a_function_in_threads():
