@@ -45,6 +45,18 @@ def _form(name: str, *values: Any) -> Any:
     return getattr(np, name)
 
 
+def _axes(axis: Any) -> Any:
+    """NumPy's functions take several axes as a tuple."""
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
+def _array(x: Any) -> Any:
+    """`x` with a shape: a list is an array."""
+    if hasattr(x, "shape"):
+        return x
+    return stack(x) if _traced(x) else np.asarray(x)
+
+
 def _numpy_dtype(op: str, dtype: Any) -> np.dtype[Any]:
     found: np.dtype[Any] = np.dtype(dtype)
     if found.kind not in "biuf" and found.kind != "V":
@@ -108,7 +120,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     >>> ps.squeeze(np.zeros((1, 3, 1))).shape
     (3,)
     """
-    return _form("squeeze", x)(x, axis)
+    return _form("squeeze", x)(x, _axes(axis))
 
 
 @traceable
@@ -130,10 +142,18 @@ def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[Any]:
     >>> len(ps.unstack(np.zeros((4, 2))))
     4
     """
+    x = _array(x)
+    rank = len(x.shape)
+    if rank == 0:
+        raise InvalidArgumentError("unstack: x must have an axis, got a scalar")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(
+            f"unstack: axis must be from {-rank} to {rank - 1}, got {axis}"
+        )
     size = x.shape[axis]
     if num is not None and num != size:
         raise InvalidArgumentError(f"unstack: num must be {size}, got {num}")
-    lead = (slice(None),) * (axis % len(x.shape))
+    lead = (slice(None),) * (axis % rank)
     return [x[(*lead, i)] for i in range(size)]
 
 
@@ -159,6 +179,7 @@ def split(x: Any, num_or_size_splits: Any, axis: int = 0) -> list[Any]:
     if isinstance(num_or_size_splits, int):
         return list(_form("split", x)(x, num_or_size_splits, axis))
     sizes = list(num_or_size_splits)
+    x = _array(x)
     total = x.shape[axis]
     if sum(sizes) != total:
         raise InvalidArgumentError(f"split: sizes must add up to {total}, got {sizes}")
@@ -249,7 +270,7 @@ def matmul(a: Any, b: Any) -> Any:
 
 def _reduction(name: str, np_name: str, what: str, example: str) -> Any:
     def reduction(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return _form(np_name, x)(x, axis=axis, keepdims=keepdims)
+        return _form(np_name, x)(x, axis=_axes(axis), keepdims=keepdims)
 
     reduction.__name__ = reduction.__qualname__ = name
     reduction.__doc__ = (

@@ -36,6 +36,25 @@ def refusal(fn, spec=INT) -> str:
 # --- what is traced ---------------------------------------------------------
 
 
+@pytest.mark.parametrize("executor", ["native", "thread"])
+def test_axes_may_be_a_list_and_lists_have_slices(executor):
+    x = np.arange(6.0).reshape(1, 3, 1, 2)
+
+    def fn(x):
+        total = ps.reduce_sum(x, axis=[1, 3]), ps.reduce_max(x, [0, -1], keepdims=True)
+        a, b = ps.unstack([x, x + 1])
+        return (*total, ps.squeeze(x, axis=[0, 2]), b - a, *ps.unstack([1, 2]))
+
+    ((total, largest, squeezed, one, *two),) = (
+        ps.Dataset.from_tensors(x).map(fn, executor=executor).to_list()
+    )
+    assert total == 15.0 and largest.shape == (1, 3, 1, 1)
+    assert squeezed.shape == (3, 2) and (one == 1).all() and two == [1, 2]
+    assert ps.reduce_sum(x, axis=[1, 3]) == 15.0
+    assert ps.squeeze(x, axis=[0, 2]).shape == (3, 2)
+    assert [len(p) for p in ps.split([1, 2, 3], [1, 2])] == [1, 2]
+
+
 def test_arithmetic_runs_natively_and_says_so():
     ds = ps.Dataset.range(5).map(lambda x: x * 2 + 1, executor="native")
     assert [int(x) for x in ds] == [1, 3, 5, 7, 9]
