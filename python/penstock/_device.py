@@ -108,6 +108,22 @@ def _label(name: str) -> str:
     return f"prefetch_to_device:{name}" if name else "prefetch_to_device"
 
 
+def _with_batch(state: dict[str, Any], batch: int | None) -> dict[str, Any]:
+    """The pipeline's state, and the number of the next batch for our notes."""
+    return state if batch is None else {**state, _BATCH: batch}
+
+
+def _batch_of(state: Any) -> int | None:
+    """None for a state of the pipeline without us, which does not count them."""
+    if state is None:
+        return 0
+    number = state.get(_BATCH) if isinstance(state, dict) else None
+    return number if isinstance(number, int) else None
+
+
+_BATCH = "batch"
+
+
 # (value, error, state behind it); None at the end.
 _Item = Union[tuple[Any, BaseException | None, Any], None]
 
@@ -116,11 +132,13 @@ class _Lane:
     """The thread that copies. It does not know the iterator, so that a dropped
     iterator can end it."""
 
-    def __init__(self, device: DeviceDataset, inner: Any) -> None:
+    def __init__(self, device: DeviceDataset, inner: Any, batch: int | None) -> None:
         put = device._put
         self.put = put if isinstance(put, TimedPut) else TimedPut(put)
         self.n = device._n
         self.name = device._name
+        self.stage = device._stage
+        self.batch = batch  # the number of the next; None: not known
         self.taken = 0
         self.waited = 0.0  # seconds, by who takes
         self.inner = inner
@@ -153,16 +171,20 @@ class _Lane:
             return None
         except BaseException as error:
             return None, error, self.state()
+        number = "" if self.batch is None else f", element {self.batch}"
         try:
             return self.put(batch), None, self.state()
         except BaseException as error:
             if hasattr(error, "add_note"):
-                error.add_note(f"penstock: in {_label(self.name)}")
+                error.add_note(f"penstock: in {self.stage}{number}")
             return None, error, self.state()
 
     def state(self) -> Any:
+        """Behind one batch more."""
+        if self.batch is not None:
+            self.batch += 1
         try:
-            return self.inner.state_dict()
+            return _with_batch(self.inner.state_dict(), self.batch)
         except CancelledError:
             return None
 
@@ -198,11 +220,11 @@ class DeviceIterator:
 
     def __init__(self, device: DeviceDataset, state: Any) -> None:
         self._device = device
-        self._start(device._dataset.iterator(state))
+        self._start(device._dataset.iterator(state), _batch_of(state))
 
-    def _start(self, inner: Any) -> None:
-        self._state: dict[str, Any] = inner.state_dict()
-        self._lane = _Lane(self._device, inner)
+    def _start(self, inner: Any, batch: int | None) -> None:
+        self._state: dict[str, Any] = _with_batch(inner.state_dict(), batch)
+        self._lane = _Lane(self._device, inner, batch)
 
     def __iter__(self) -> DeviceIterator:
         return self
@@ -224,7 +246,7 @@ class DeviceIterator:
         """Continues where another iterator of an equal pipeline was."""
         inner = self._device._dataset.iterator(state)  # or it goes on
         self._lane.close()
-        self._start(inner)
+        self._start(inner, _batch_of(state))
 
     @property
     def closed(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import time
 
@@ -149,3 +150,38 @@ def test_an_iterator_loads_the_state_of_another():
     assert it.closed and not other.closed
     assert ds.to_list() == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
     assert ds.element_spec.dtype == ps.int64
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions without notes")
+def test_an_error_of_put_names_stage_and_batch():
+    def put(batch):
+        if batch[0] in (4, 8):
+            raise ValueError("no")
+        return batch.tolist()
+
+    def note(it):
+        with pytest.raises(ValueError) as caught:
+            list(it)
+        return caught.value.__notes__
+
+    device = batches().prefetch_to_device(put, name="gpu")
+    it = iter(device)
+    assert note(it) == ["penstock: in prefetch_to_device#2:gpu, element 2"]
+    state = it.state_dict()
+    # Counted on behind the error, and from a state.
+    assert note(it) == ["penstock: in prefetch_to_device#2:gpu, element 4"]
+    it.close()
+    again = device.iterator(state)
+    assert note(again) == ["penstock: in prefetch_to_device#2:gpu, element 4"]
+    again.load_state_dict(state)
+    assert note(again) == ["penstock: in prefetch_to_device#2:gpu, element 4"]
+    again.close()
+    # A state of the pipeline in front does not count batches.
+    with batches().iterator() as plain:
+        next(plain)
+        other = device.iterator(plain.state_dict())
+    assert note(other) == ["penstock: in prefetch_to_device#2:gpu"]
+    other.close()
+    unnamed = iter(ps.Dataset.range(5, 3, -1).batch(1).prefetch_to_device(put))
+    assert note(unnamed) == ["penstock: in prefetch_to_device#2, element 1"]
+    unnamed.close()
