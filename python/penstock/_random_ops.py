@@ -6,6 +6,7 @@ traced function and the same function called by Python draw the same values.
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any
 
@@ -13,13 +14,17 @@ import numpy as np
 
 from penstock import _penstock
 from penstock._dtypes import float32
-from penstock._errors import InvalidArgumentError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 
 
 def _shape(op: str, shape: Any) -> tuple[int, ...]:
-    if isinstance(shape, (int, np.integer)):
-        shape = (shape,)
-    dims = tuple(int(d.__index__()) for d in shape)
+    given = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    try:
+        dims = tuple(map(operator.index, given))
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{op}: shape must be whole numbers, got {shape!r}"
+        ) from None
     if any(d < 0 for d in dims):
         raise InvalidArgumentError(f"{op}: shape must be >= 0, got {dims}")
     return dims
@@ -86,8 +91,14 @@ def uniform(
                 "uniform: maxval must be given as an integer for integers, "
                 f"got {maxval}"
             )
-        low = _ops.cast(minval, np.int64)
-        values = _draw("below", np.int64, dims, _ops.cast(maxval, np.int64) - low)
+        low, high = _ops.cast(minval, np.int64), _ops.cast(maxval, np.int64)
+        known = isinstance(low, np.int64) and isinstance(high, np.int64)
+        if known and high <= low:
+            raise InvalidArgumentError(
+                "uniform: maxval must be above minval, got "
+                f"minval={minval}, maxval={maxval}"
+            )
+        values = _draw("below", np.int64, dims, high - low)
         return _ops.cast(values + low, kind)
     kind = _float_dtype("uniform", dtype)
     values = _draw("uniform", kind, dims)
@@ -124,7 +135,15 @@ def permutation(n: int) -> Any:
     >>> sorted(int(i) for i in ps.random.permutation(4))
     [0, 1, 2, 3]
     """
-    return _draw("permutation", np.int64, _shape("permutation", (n,)))
+    try:
+        count = operator.index(n)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"permutation: n must be a whole number, got {n!r}"
+        ) from None
+    if count < 0:
+        raise InvalidArgumentError(f"permutation: n must be >= 0, got {count}")
+    return _draw("permutation", np.int64, (count,))
 
 
 def shuffle(x: Any) -> Any:

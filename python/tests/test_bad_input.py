@@ -19,6 +19,7 @@ F = ps.TensorSpec((), ps.float32)
 lock = threading.Lock()
 
 # (call, class that it must be besides, what its message says)
+U = ps.random.uniform
 WRONG = [
     (lambda: R.batch("x"), TypeError, "batch: batch_size must be an int, got 'x'"),
     (lambda: R.batch(0), ValueError, "batch: batch_size must be >= 1, got 0"),
@@ -69,6 +70,14 @@ WRONG = [
     (lambda: ps.Skip(limit=-1), ValueError, "on_error: Skip.limit must be >= 0"),
     (lambda: ps.Skip(rate="x"), TypeError, "on_error: Skip.rate must be a number"),
     (lambda: ps.random.uniform(dtype=ps.int32), ValueError, "maxval must be given"),
+    (lambda: U("a"), TypeError, "uniform: shape must be whole numbers, got 'a'"),
+    (lambda: U((2.5,)), TypeError, r"shape must be whole numbers, got \(2.5,\)"),
+    (lambda: U(None), TypeError, "shape must be whole numbers, got None"),
+    (lambda: U((2,), 3, 1, ps.int32), ValueError, "uniform: .*minval=3, maxval=1"),
+    (lambda: ps.random.permutation("a"), TypeError, "permutation: n must be .* 'a'"),
+    (lambda: ps.random.permutation(-1), ValueError, "n must be >= 0, got -1"),
+    (lambda: ps.unstack(3), ValueError, "unstack: x must have an axis"),
+    (lambda: ps.unstack([1], axis=2), ValueError, "axis must be from -1 to 0, got 2"),
     (lambda: ps.doctor(R, seconds="5"), TypeError, "seconds must be a number, got '5'"),
     (lambda: ps.Report.from_json("[1]"), ValueError, "from_json: .* holds a list"),
     (lambda: ps.Report.from_json("{"), ValueError, "from_json: text must be what"),
