@@ -64,6 +64,10 @@ _TELLS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "IS_OP", "CONTAINS_O
 _COPIES = frozenset(
     "GET_ITER UNPACK_SEQUENCE LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE".split()
 )
+_SUBSCRIPTS = ("BINARY_SUBSCR", "BINARY_SLICE")
+# ... that make something new of an array, or nothing.
+_TAKES_NOTHING_ALONG = ("BINARY_", "COMPARE_OP", "UNARY_", "POP_", "CONTAINS_OP",
+                        "IS_OP", "TO_BOOL", "FORMAT_")  # fmt: skip
 _CALLS_WITH_NAMES = ("CALL_KW", "CALL_FUNCTION_KW")
 _TOUCHES_NOTHING = ("KW_NAMES", "EXTENDED_ARG", "NOP")
 # ... after which a value is not where it was.
@@ -75,11 +79,21 @@ _READING_BUILTINS = frozenset(
 _HEAP_TYPE = 1 << 9  # of type.__flags__: made by a class statement
 _MAX_DEPTH = 8
 _MAX_ITEMS = 10_000  # that are looked into
+_REACHES_IN = frozenset("__dict__ __globals__ __setattr__ __delattr__".split())
+# Among what was seen, beside ids: that something writes arrays, and the names of
+# those that helpers return.
+_WRITES = "writes arrays"
 
 
 def keeps_to_itself(fn: Any) -> str:
     """Why not, naming the object; empty if it does."""
-    return _check(fn, str(look(fn, "__name__", type(fn).__name__)), set(), 0)
+    seen: set[Any] = set()
+    why = _check(fn, str(look(fn, "__name__", type(fn).__name__)), seen, 0)
+    if not why and _WRITES in seen:
+        for name in seen:
+            if isinstance(name, str) and name != _WRITES:
+                return f"it may write to the array {name}, which a helper returns"
+    return why
 
 
 def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
@@ -238,6 +252,10 @@ def _check_class(kind: type, name: str, seen: set[Any], depth: int) -> str:
         for attribute, held in vars(base).items()
         for member in _members(held, attribute)
     ]
+    for base in _own_bases(kind):
+        for attribute, held in vars(base).items():
+            if _is_object(held) and in_class(type(held), "__get__") is not None:
+                return _shared(held, f"{name}.{attribute}")
     # Each is looked at below, as what an object may do to itself.
     seen.update(id(fn) for _, fn, _ in members)
     for called, fn, bound in members:
@@ -264,8 +282,10 @@ def _members(held: Any, attribute: str) -> Iterator[tuple[types.FunctionType, st
     parts = [held]
     if isinstance(held, property):
         parts = [held.fget, held.fset, held.fdel]
-    elif isinstance(held, functools.cached_property):
+    elif isinstance(held, (functools.cached_property, functools.partialmethod)):
         parts = [held.func]
+    elif isinstance(held, functools._lru_cache_wrapper):
+        parts = [held.__wrapped__]
     for part in parts:
         if not isinstance(part, types.FunctionType):
             continue
@@ -310,6 +330,8 @@ def _check_function(
     if why:
         return why
     writes = _writes_arrays(fn, known, given)
+    if writes:
+        seen.add(_WRITES)
     for inner in _codes(code):
         instructions = [i for i in dis.get_instructions(inner) if i.opname != "CACHE"]
         for at, instruction in enumerate(instructions):
@@ -327,6 +349,8 @@ def _check_function(
                 use = _Use(fn, instructions, at, above)
                 used, called = use.part(value, shown.get(loaded, loaded))
                 why = use.check(used, called, writes)
+                if use.returned and depth > 0:
+                    seen.add(called)
                 if use.of_library and called.rpartition(".")[2] in _SETTERS:
                     why = f"it calls {called}"
                 # Of a library only what the user put there is looked at.
@@ -426,6 +450,8 @@ def _check_writes(code: types.CodeType, outer: set[str], own: str) -> str:
                 if own and _is_set_on(instructions, at, own):
                     continue
                 return f"it sets the attribute {instruction.argval} of something"
+            if op in _ATTRIBUTE and instruction.argval in _REACHES_IN and not own:
+                return f"it uses {instruction.argval} of something"
     return ""
 
 
@@ -597,6 +623,7 @@ class _Use:
         self._instructions = instructions
         self._first = self._at = at  # where its expression begins and ends
         self._above = above  # values that come to lie above it at once
+        self.returned = False  # an array that is the function's result
         self.of_library = False  # what a library's module or class holds
 
     def part(self, value: Any, name: str) -> tuple[Any, str]:
@@ -647,18 +674,37 @@ class _Use:
             if user is None:
                 break  # it has a name, or is in a container
             op = user.opname
-            if op in _ATTRIBUTE or op in ("BINARY_SUBSCR", "BINARY_SLICE"):
+            if op in _ATTRIBUTE or (op in _SUBSCRIPTS and depth > 1):
                 continue  # a view of it, or a method
+            if op.startswith(_TAKES_NOTHING_ALONG):
+                return False
+            if op == "RETURN_VALUE":
+                self.returned = True
+                return False
             if not op.startswith(("CALL", "PRECALL")):
-                if op == "GET_ITER":
-                    break
-                return False  # a new array
+                if again._is_written_in_place():
+                    return True
+                break
             if depth <= (user.arg or 0) and not again._is_given_to_library(user, depth):
                 break
             if op == "PRECALL":
                 again._at += 1
             again._first = again._at
         return _helper_writes(self._fn, set())
+
+    def _is_written_in_place(self) -> bool:
+        """Whether the variable that it becomes is, or the one of a loop over it."""
+        at = self._at
+        while self._instructions[at].opname in ("GET_ITER", "FOR_ITER"):
+            at += 1
+        stores = self._instructions[at]
+        if not stores.opname.startswith("STORE_"):
+            return False
+        name = _pair(stores)[0] if _pair(stores) else stores.argval
+        return any(
+            _is_inplace(before) and name in (after.argval, *_pair(after)[:1])
+            for before, after in zip(self._instructions, self._instructions[1:])
+        )
 
     def _is_given_to_library(self, call: dis.Instruction, depth: int) -> bool:
         path, root = self._called(call, depth)
@@ -682,7 +728,7 @@ class _Use:
             op = user.opname
             if op.startswith(_TELLS):
                 return True
-            if op in ("BINARY_SUBSCR", "BINARY_SLICE"):
+            if op in _SUBSCRIPTS:
                 if depth == 1:
                     return True  # as an index
                 slices = "SLICE" in op or "SLICE" in self._before().opname
@@ -745,6 +791,8 @@ class _Use:
         if user is None or user.opname == "CALL_FUNCTION_EX":
             return sys.maxsize - 1
         called = user.opname.startswith(("CALL", "PRECALL"))
+        if user.opname.startswith("STORE_"):
+            return sys.maxsize - 1
         if not called or depth <= (user.arg or 0):
             return 0
         before = again._before()

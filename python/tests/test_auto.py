@@ -267,6 +267,25 @@ class Called:
         return x
 
 
+class Describes:
+    def __get__(self, owner, kind):
+        TABLE.append(1)
+
+
+class Described:
+    value = Describes()
+
+
+class Cached(tuple):
+    @functools.lru_cache  # noqa: B019
+    def find(self, x):
+        TABLE.append(x)
+
+
+def weights():
+    return WEIGHTS
+
+
 def fills(a):
     a[0] = 1
 
@@ -303,6 +322,25 @@ def test_functions_that_write_through_classes_modules_and_numpy_stay():
     def writes_row(x):
         for row in zeros.reshape(3, 1):
             fills(row)
+
+    def writes_view(x):
+        view = zeros.view()
+        view += x
+
+    def adds_to_rows(x):
+        for row in zeros.reshape(3, 1):
+            row += x
+
+    def writes_what_a_helper_returns(x):
+        weights()[0] = x
+
+    def adds_by_another_name(x):
+        add = np.add
+        return add(zeros, 1, zeros)
+
+    def names_and_fills(x):
+        row = zeros[1:]
+        fills(row)
 
     def imports_module(x):
         import module_with_state
@@ -354,6 +392,14 @@ def test_functions_that_write_through_classes_modules_and_numpy_stay():
         (lambda x: fills(zeros.reshape(-1)), "array zeros"),
         (lambda x: module.fills(zeros), "array zeros"),
         (writes_row, "array zeros"),
+        (writes_view, "array zeros"),
+        (adds_to_rows, "array zeros"),
+        (writes_what_a_helper_returns, "array WEIGHTS"),
+        (adds_by_another_name, "array zeros"),
+        (names_and_fills, "array zeros"),
+        (lambda x: helper.__dict__.update(calls=x), "__dict__"),
+        (lambda x: Described().value, "Described.value is a Describes"),
+        (lambda x: Cached(x).find(1), "TABLE is a list"),
         (imports_module, "module_with_state.LIST is a list"),
         (imports_list, "into is a list"),
         (imports_what_is_not_there, "a_module_of_the_program"),
@@ -472,6 +518,13 @@ def test_functions_that_make_their_own_objects_go_along():
             raise BadRow("negative")
         return x
 
+    def sums_rows(x):
+        total = 0
+        first = WEIGHTS[0]
+        for row in WEIGHTS:
+            total += row * first
+        return total
+
     def counts(x):
         found = collections.Counter()
         found["a"] += 1
@@ -497,6 +550,8 @@ def test_functions_that_make_their_own_objects_go_along():
         lambda x: np.linalg.norm(WEIGHTS) + random.random(),
         lambda x: math.floor(x) + len(json.loads("[]")),
         lambda x: functools.reduce(operator.add, [x, x]),
+        sums_rows,
+        lambda x: weights()[0] + x,
         imports,
         imports_own,
         raises,
