@@ -287,7 +287,8 @@ class Sandbox:
             return _trace_numpy.as_constant(value)
         if isinstance(value, (np.dtype, DType)):
             return value
-        if look(value, "__penstock_traceable__") is True:
+        ours = _may_be_ours(value)
+        if ours and look(value, "__penstock_traceable__") is True:
             return value
         if id(value) in _NUMPY:
             return _NUMPY[id(value)]
@@ -295,7 +296,7 @@ class Sandbox:
             return _BUILTIN_IDS[id(value)]
         if id(value) in _MATH:
             return _plain_only(value, name)
-        form = look(value, "__penstock_form__")
+        form = look(value, "__penstock_form__") if ours else None
         if form is not None:
             return form()
         dataset = in_class(kind, "__penstock_dataset__")
@@ -504,6 +505,14 @@ class Sandbox:
             names[name] = (
                 resolved if dotted == name else self.resolve(fn.__globals__[name], name)
             )
+
+
+def _may_be_ours(value: Any) -> bool:
+    """Not a function around one of ours: functools.wraps copies its marks."""
+    if type(value) is not types.FunctionType:
+        return True
+    module = str(value.__globals__.get("__name__", ""))
+    return module.partition(".")[0] == "penstock"
 
 
 def _line(instruction: dis.Instruction) -> int | None:

@@ -175,6 +175,18 @@ def test_native_says_what_it_refuses():
     assert Counts.asked == []
 
 
+def test_a_function_around_one_of_ours_is_the_users():
+    @functools.wraps(ps.cast)
+    def cast(x, dtype):
+        Counts.asked.append("called")
+        return ps.cast(x, dtype)
+
+    ds = ps.Dataset.range(3).map(lambda x: cast(x, ps.int32))
+    assert Counts.asked == []
+    assert ints(ds) == [0, 1, 2]
+    assert len(Counts.asked) == 3
+
+
 def test_sets_are_told_apart_without_their_repr():
     class Item:
         def __init__(self, i):
