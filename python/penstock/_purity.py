@@ -103,7 +103,7 @@ def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
     """
     writes = _writes_arrays(fn, {}, {})
     for code in _codes(fn.__code__):
-        instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        instructions = _instructions(code)
         for at, instruction in enumerate(instructions):
             if (name, 0) in _loads(instruction):
                 use = _Use(fn, instructions, at, 0)
@@ -333,7 +333,7 @@ def _check_function(
     if writes:
         seen.add(_WRITES)
     for inner in _codes(code):
-        instructions = [i for i in dis.get_instructions(inner) if i.opname != "CACHE"]
+        instructions = _instructions(inner)
         for at, instruction in enumerate(instructions):
             for loaded, above in _loads(instruction):
                 if loaded in known:
@@ -373,7 +373,7 @@ def _is_users(value: Any) -> bool:
 def _imports(fn: types.FunctionType, known: dict[str, Any]) -> str:
     """Adds what it imports to `known`, or says why that cannot be looked at."""
     for code in _codes(fn.__code__):
-        instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        instructions = _instructions(code)
         for at, instruction in enumerate(instructions):
             if instruction.opname != "IMPORT_NAME":
                 continue
@@ -439,7 +439,7 @@ def _check_writes(code: types.CodeType, outer: set[str], own: str) -> str:
     Attributes of `own` it may set.
     """
     for inner in _codes(code):
-        instructions = [i for i in dis.get_instructions(inner) if i.opname != "CACHE"]
+        instructions = _instructions(inner)
         for at, instruction in enumerate(instructions):
             op = instruction.opname
             if op in _WRITES_OUTSIDE:
@@ -488,7 +488,7 @@ def _writes_arrays(
     for code in _codes(fn.__code__):
         if _may_write_arrays(code, defaults):
             return True
-        instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        instructions = _instructions(code)
         for at, instruction in enumerate(instructions):
             for loaded, above in _loads(instruction):
                 if loaded in known:
@@ -565,7 +565,7 @@ def _may_write_arrays(code: types.CodeType, defaults: dict[str, Any]) -> bool:
     aliases = set(defaults)
     inplace = False
     last = ""
-    for instruction in dis.get_instructions(code):
+    for instruction in _instructions(code):
         op, value = instruction.opname, instruction.argval
         if op in _WRITES_INTO:
             return True
@@ -918,6 +918,12 @@ def _method(found: Any, owner: Any, kind: type) -> Any:
     if owner is not None and isinstance(found, types.FunctionType):
         return types.MethodType(found, owner)
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _instructions(code: types.CodeType) -> list[dis.Instruction]:
+    """Each is asked for several times, and taking code apart is what costs."""
+    return [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:
