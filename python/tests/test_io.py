@@ -730,3 +730,14 @@ def test_a_damaged_partition_is_an_error_in_its_place():
     assert next(it).to_list() == [[1, 2]]
     with pytest.raises(TypeError, match="a partition must be one of RowSplits"):
         ragged(["n"], good)
+
+
+def test_an_npy_file_that_became_shorter_is_an_error(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(100_000))
+    ds = ps.Dataset.npy(str(path))
+    assert len(ds.to_list()) == 100_000
+    with open(path, "wb") as file:  # the same file, not another in its place
+        np.save(file, np.arange(3))
+    with pytest.raises(ps.DataLossError, match="is shorter than"):
+        ds.to_list()

@@ -4,12 +4,15 @@
 // copied. Headers are read when the graph is built, and with them what must be
 // converted: the other byte order, Fortran order, strings, members of an .npz
 // that are compressed or misaligned. Files of the net are read as a whole. A
-// file must not shrink while it is read (io/mapped_file.h).
+// file that has become shorter is an error; it must not shrink while a block is
+// read (io/mapped_file.h).
 #include "penstock/ops/npy/npy.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "penstock/formats/npy.h"
+#include "penstock/io/file.h"
 #include "penstock/io/http.h"
 #include "penstock/io/mapped_file.h"
 
@@ -100,6 +103,7 @@ class Npy final : public IndexedSourceOp {
         spec_(std::move(spec)) {
     std::int64_t end = 0;
     for (const Element& a : arrays_) ends_.push_back(end += a[0].shape()[0]);
+    for (const std::string& path : files_) sizes_.push_back(size_of(path));
   }
 
   std::string_view op() const override { return "npy"; }
@@ -126,6 +130,7 @@ class Npy final : public IndexedSourceOp {
   using IndexedSourceOp::read;
   Status read(const IndexRun& run, CallContext&, Block& out) const override {
     std::vector<Block> blocks;
+    std::vector<bool> looked_at(files_.size());
     const bool rising = !run.list && run.step == 1;
     for (std::int64_t k = 0; k < run.count;) {
       const std::int64_t i = run.at(k);
@@ -134,6 +139,13 @@ class Npy final : public IndexedSourceOp {
       const std::int64_t row = i - (file == 0 ? 0 : ends_[file - 1]);
       const std::int64_t n =
           rising ? std::min(run.count - k, ends_[file] - i) : 1;
+      // Reading what is gone would end the process.
+      if (!looked_at[file] && size_of(files_[file]) < sizes_[file]) {
+        return absl::DataLossError(
+            absl::StrCat("'", files_[file], "' is shorter than the ",
+                         sizes_[file], " bytes that were mapped"));
+      }
+      looked_at[file] = true;
       Block::Columns columns;
       for (const Tensor& array : arrays_[file].leaves()) {
         columns.emplace_back(array.rows(row, row + n));
@@ -148,10 +160,19 @@ class Npy final : public IndexedSourceOp {
   }
 
  private:
+  /// 0 for what is not mapped: a file of the net, or one that is gone, whose
+  /// bytes stay.
+  static std::int64_t size_of(const std::string& path) {
+    if (is_http(path)) return 0;
+    const auto info = FileSystem::local().info(path);
+    return info.ok() ? info->size : std::numeric_limits<std::int64_t>::max();
+  }
+
   const std::vector<std::string> files_;
   const std::vector<Element> arrays_;
   const Spec spec_;
   std::vector<std::int64_t> ends_;
+  std::vector<std::int64_t> sizes_;
 };
 
 }  // namespace
