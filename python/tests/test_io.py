@@ -741,3 +741,38 @@ def test_an_npy_file_that_became_shorter_is_an_error(tmp_path):
         np.save(file, np.arange(3))
     with pytest.raises(ps.DataLossError, match="is shorter than"):
         ds.to_list()
+def test_csv_a_stray_quote_costs_its_own_record_only(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('n,what\n1,a\n2,6" pipe\n3,"b\nb"\n4,c\n')
+    rows = iter(ps.Dataset.csv(path, {"n": ps.int64, "what": ps.string}))
+    found = []
+    while True:
+        try:
+            found.append(next(rows)["what"])
+        except StopIteration:
+            break
+        except ps.InvalidArgumentError as error:
+            assert "does not begin with one" in str(error)
+            found.append(None)
+    assert found == [b"a", None, b"b\nb", b"c"]
+
+
+@pytest.mark.parametrize("select", [None, ["b"]])
+def test_csv_files_must_have_the_header_that_names_came_from(tmp_path, select):
+    first, same, other = (tmp_path / name for name in ("1.csv", "2.csv", "3.csv"))
+    first.write_text("a,b\n1,2\n")
+    same.write_text('"a",b\r\n3,4\r\n')
+    other.write_text("b,a\n5,6\n")
+    ds = ps.Dataset.csv([first, same], select_columns=select)
+    assert [int(row["b"]) for row in ds] == [2, 4]
+    ds = ps.Dataset.csv([first, other, same], select_columns=select)
+    with pytest.raises(ps.InvalidArgumentError) as error:
+        ds.to_list()
+    for part in ("3.csv", "'a,b'", "'b,a'"):
+        assert part in str(error.value)
+    assert [int(row["b"]) for row in ds.ignore_errors()] == [2, 4]
+    # Names of the user's own are for any header.
+    named = ps.Dataset.csv([first, other], {"x": ps.int64, "y": ps.int64})
+    assert [int(row["y"]) for row in named] == [2, 6]
+
+

@@ -186,6 +186,10 @@ Dataset Dataset::csv(const FileNames& files, CsvOptions options) {
   if (own.columns.empty()) {
     own.columns = detail::value_or_throw(
         ops::infer_columns(FileSystem::local(), names[0], own));
+    // Columns are found by place: other files must have the same ones there.
+    for (const CsvColumn& c : own.columns) {
+      if (own.header) own.header_names.push_back(c.name);
+    }
   }
   return build_dataset(ops::make_csv(own),
                        {names_dataset(std::move(names)).node()},

@@ -77,8 +77,9 @@ struct FixedLengthOptions {
 struct CsvOptions {
   /// All fields of a record, in order. Empty: names from the first record of
   /// the first file (with `header`), int64, float32 or string from its first
-  /// rows, and 0 or "" for what is missing. Where a column says its place
-  /// (`index`), fields that no column wants are passed over.
+  /// rows, and 0 or "" for what is missing; a file with another header is an
+  /// error then. Where a column says its place (`index`), fields that no column
+  /// wants are passed over.
   std::vector<CsvColumn> columns = {};
   /// Names of those that are wanted, in that order; empty: all.
   std::vector<std::string> select_columns = {};

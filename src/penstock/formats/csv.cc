@@ -4,36 +4,64 @@
 #include <charconv>
 #include <cstring>
 
+#include "absl/strings/str_join.h"
+
 namespace penstock {
 namespace {
 
 constexpr char kQuote = '"';
-// SplitPassing::count: 1 inside of quotes, 0 outside, or this.
-constexpr std::int64_t kHeaderToCome = 2;
+// The part of a header that an error shows.
+constexpr std::size_t kHeaderShown = 200;
+// A header that names are taken from lies in what is read to tell them by
+// (ops/csv): a longer one is another.
+constexpr std::int64_t kHeaderBytes = 64 * 1024;
 
-/// The '\n' at which the record that goes on at `at` ends, or npos. `open` says
-/// whether that is in quotes, and is brought to the end of what was looked at.
-std::size_t record_end(std::string_view bytes, std::size_t at, bool quotes,
-                       bool& open) {
-  if (!quotes) return bytes.find('\n', at);
-  // A newline ends the record unless an odd number of quotes precede it.
-  std::size_t from = at;
+// Where in a record the next byte lies; also SplitPassing::count.
+enum Place : std::int64_t {
+  kFieldStart,
+  kPlain,        // in a field without quotes, or behind a closing one
+  kQuoted,       // between quotes
+  kBehindQuote,  // behind one that closes the field, or is the first of two
+  kHeaderToCome  // of SplitPassing::count only
+};
+
+/// The '\n' at which the record that goes on at `at` ends, or npos. `place` is
+/// that of the byte at `at`, and is brought to the end of what was looked at.
+std::size_t record_end(std::string_view bytes, std::size_t at,
+                       const CsvFormat& format, Place& place) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  std::size_t newline = bytes.find('\n', at);
+  if (!format.quotes) return newline;
   for (;;) {
-    const std::size_t newline = bytes.find('\n', from);
-    const std::size_t end =
-        newline == std::string_view::npos ? bytes.size() : newline;
-    const char* p = bytes.data() + from;
-    const char* const stop = bytes.data() + end;
-    while (p < stop) {
-      p = static_cast<const char*>(
-          std::memchr(p, kQuote, static_cast<std::size_t>(stop - p)));
-      if (p == nullptr) break;
-      open = !open;
-      ++p;
+    if (place == kQuoted) {
+      const std::size_t quote = bytes.find(kQuote, at);
+      if (quote == kNone) return kNone;
+      at = quote + 1;
+      place = kBehindQuote;
     }
-    if (newline == std::string_view::npos) return newline;
-    if (!open) return newline;
-    from = newline + 1;
+    if (place == kBehindQuote) {
+      if (at == bytes.size()) return kNone;
+      place = bytes[at] == kQuote ? kQuoted : kPlain;
+      if (place == kQuoted) {
+        ++at;
+        continue;
+      }
+    }
+    if (newline != kNone && newline < at) newline = bytes.find('\n', at);
+    const std::size_t end = newline == kNone ? bytes.size() : newline;
+    // Most lines have no quote. Only one that begins a field opens: what is
+    // wrong with another is said of its record alone.
+    const std::size_t quote = bytes.substr(0, end).find(kQuote, at);
+    if (quote == kNone) {
+      if (at < end) {
+        place = bytes[end - 1] == format.delimiter ? kFieldStart : kPlain;
+      }
+      return newline;
+    }
+    const bool opens = quote == at ? place == kFieldStart
+                                   : bytes[quote - 1] == format.delimiter;
+    place = opens ? kQuoted : kPlain;
+    at = quote + 1;
   }
 }
 
@@ -83,12 +111,32 @@ bool parse_value(std::string_view text, Tensor& column, std::size_t row) {
 
 }  // namespace
 
+bool CsvSplitter::has_names(std::string_view header) const {
+  std::vector<std::string_view> fields;
+  std::string scratch;
+  return split_fields(header, format_, fields, scratch).ok() &&
+         std::equal(fields.begin(), fields.end(), names_.begin(), names_.end());
+}
+
+Status CsvSplitter::other_header(std::string_view header,
+                                 std::int64_t offset) const {
+  const std::string expected =
+      absl::StrJoin(names_, std::string(1, format_.delimiter));
+  const auto shown = [](std::string_view text) {
+    return absl::StrCat("'", to_absl(text.substr(0, kHeaderShown)),
+                        text.size() > kHeaderShown ? "...'" : "'");
+  };
+  return invalid_argument("header at byte ", offset, ": must be ",
+                          shown(expected), " as in the first file, got ",
+                          shown(header));
+}
+
 void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
   const std::size_t size = in.bytes.size();
   SplitPassing& passing = out.passing;
   // The end may begin with the last byte.
-  const auto let_go = [&](bool open) {
-    passing.count = open ? 1 : 0;
+  const auto let_go = [&](Place place) {
+    passing.count = place;
     out.consumed = size - (size > 0 && in.bytes[size - 1] == '\r' ? 1 : 0);
   };
   const auto refusal = [&](std::int64_t bytes, std::int64_t record,
@@ -102,10 +150,10 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
     passing = {};
     header = true;
   } else if (passing.active) {
-    bool open = passing.count != 0;
-    const std::size_t newline = record_end(in.bytes, 0, format_.quotes, open);
+    auto place = static_cast<Place>(passing.count);
+    const std::size_t newline = record_end(in.bytes, 0, format_, place);
     if (newline == std::string_view::npos && !in.at_end) {
-      let_go(open);
+      let_go(place);
       return;
     }
     const std::size_t end = newline == std::string_view::npos ? size : newline;
@@ -121,12 +169,22 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
   std::int64_t payload = 0;
   while (static_cast<std::int64_t>(out.rows.size()) < in.max_rows &&
          payload < in.max_payload && at < size) {
-    bool open = false;
-    const std::size_t newline = record_end(in.bytes, at, format_.quotes, open);
+    Place place = kFieldStart;
+    const std::size_t newline = record_end(in.bytes, at, format_, place);
     const std::int64_t record =
         in.record + static_cast<std::int64_t>(out.rows.size());
     const std::int64_t offset = in.offset + static_cast<std::int64_t>(at);
+    const std::size_t whole =
+        newline == std::string_view::npos ? size - at : newline - at;
+    if (header && !names_.empty() &&
+        static_cast<std::int64_t>(whole) >
+            std::max(in.max_record_bytes, kHeaderBytes)) {
+      // Never held as a whole, wherever the bytes were cut.
+      out.fail(at, other_header(in.bytes.substr(at), offset));
+      return;
+    }
     if (newline == std::string_view::npos && !in.at_end) {
+      if (header && !names_.empty()) break;
       // More than what is allowed and an end of two bytes; as its own piece.
       if (static_cast<std::int64_t>(size - at) <= in.max_record_bytes + 1 ||
           !out.rows.empty()) {
@@ -135,13 +193,20 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
       passing.start(header ? 0 : offset,
                     header ? absl::OkStatus()
                            : refusal(in.max_record_bytes + 1, record, offset));
-      let_go(open);
+      let_go(place);
       return;
     }
     std::size_t end = newline == std::string_view::npos ? size : newline;
     const std::size_t next = newline == std::string_view::npos ? size : end + 1;
     if (end > at && in.bytes[end - 1] == '\r') --end;
     if (header || end == at) {
+      if (header && end > at && !names_.empty()) {
+        const std::string_view own = in.bytes.substr(at, end - at);
+        if (!has_names(own)) {
+          out.fail(at, other_header(own, offset));
+          return;
+        }
+      }
       header = header && end == at;
       at = next;
       continue;

@@ -1,6 +1,7 @@
 // CSV (RFC 4180): records, fields, typed columns. Input is hostile.
 //
-// A field in quotes may hold delimiters, line ends and doubled quotes.
+// A field in quotes may hold delimiters, line ends and doubled quotes. A quote
+// elsewhere is an error of its record and opens nothing.
 #pragma once
 
 #include <span>
@@ -24,13 +25,19 @@ struct CsvFormat {
 /// Records of CSV: lines, but for line ends in quotes. Empty lines are none.
 class CsvSplitter final : public Splitter {
  public:
-  CsvSplitter(CsvFormat format, bool header)
-      : format_(std::move(format)), header_(header) {}
+  /// With `names` the header must be these, or nothing is read behind it.
+  CsvSplitter(CsvFormat format, bool header,
+              std::vector<std::string> names = {})
+      : format_(std::move(format)), header_(header), names_(std::move(names)) {}
   void split(const SplitInput& in, SplitOutput& out) const override;
 
  private:
+  bool has_names(std::string_view header) const;
+  Status other_header(std::string_view header, std::int64_t offset) const;
+
   const CsvFormat format_;
   const bool header_;
+  const std::vector<std::string> names_;
 };
 
 /// The fields of a record; what had to be changed lies in `scratch`.

@@ -103,6 +103,50 @@ TEST(Csv, RecordsMayHoldLineEndsInQuotes) {
   }
 }
 
+TEST(Csv, AQuoteOpensOnlyAtTheBeginningOfAField) {
+  const CsvSplitter plain({}, false);
+  const CsvSplitter tabs({'\t', true, ""}, false);
+  for (const std::size_t step : {1u, 2u, 3u, 100u}) {
+    EXPECT_THAT(cut(plain, "3,6\" pipe\n4,b\n", step),
+                ElementsAre("3,6\" pipe", "4,b"));
+    EXPECT_THAT(cut(plain, "a\"b\"\nc\n", step), ElementsAre("a\"b\"", "c"));
+    // Behind a closing quote: an error of that record, and no opening.
+    EXPECT_THAT(cut(plain, "\"a\"b\"c\nd,\"\n\"\n", step),
+                ElementsAre("\"a\"b\"c", "d,\"\n\""));
+    EXPECT_THAT(cut(plain, "\"a\"\"\nb\",\"\"\nc\n", step),
+                ElementsAre("\"a\"\"\nb\",\"\"", "c"));
+    EXPECT_THAT(cut(tabs, "a,\"b\nc\t\"\nd\"\n", step),
+                ElementsAre("a,\"b", "c\t\"\nd\""));
+    // One above the limit is passed over to the same end.
+    EXPECT_THAT(cut(plain, "1234567,\"\n\"\"\n\",\"x\r\n\"\nb\"\"\nc", step,
+                    2, 4),
+                ElementsAre(HasSubstr("record 0"), "b\"\"", "c"));
+    EXPECT_THAT(cut(plain, "1234567\",\n8\n", step, 2, 4),
+                ElementsAre(HasSubstr("record 0"), "8"));
+  }
+}
+
+TEST(Csv, AHeaderWithOtherNamesEndsTheFile) {
+  const CsvSplitter named({}, true, {"a", "b c"});
+  const std::string large(100'000, 'x');
+  for (const std::size_t step : {1u, 4u, 100u}) {
+    EXPECT_THAT(cut(named, "\n\"a\",b c\r\n1,2\n", step), ElementsAre("1,2"));
+    EXPECT_THAT(cut(named, "a,b c", step), IsEmpty());
+    // The header may be longer than a record.
+    EXPECT_THAT(cut(named, "a,b c\n1,2", step, 2, 3), ElementsAre("1,2"));
+    EXPECT_THAT(cut(named, "\nb c,a\n1,2\n", step),
+                ElementsAre("!header at byte 1: must be 'a,b c' as in the "
+                            "first file, got 'b c,a'"));
+    EXPECT_THAT(cut(named, "a\n1\n", step), ElementsAre(HasSubstr("got 'a'")));
+    EXPECT_THAT(cut(named, "a,\"b\n", step),
+                ElementsAre(HasSubstr("got 'a,\"b")));
+  }
+  for (const std::size_t step : {1000u, 200'000u}) {
+    EXPECT_THAT(cut(named, large + "\n1,2\n", step, 2, 3),
+                ElementsAre(HasSubstr("xxx...'")));
+  }
+}
+
 std::vector<std::string> fields(std::string_view record,
                                 CsvFormat format = {}) {
   std::vector<std::string_view> out;

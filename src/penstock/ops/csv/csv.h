@@ -16,6 +16,8 @@ struct CsvOptions {
   /// Names of those that are wanted; empty: all.
   std::vector<std::string> select_columns;
   bool header = true;
+  /// What each file's header must be; empty: anything.
+  std::vector<std::string> header_names;
   CsvFormat format;
   Compression compression = Compression::kNone;
   std::int64_t max_record_bytes = std::int64_t{1} << 30;
