@@ -776,3 +776,35 @@ def test_csv_files_must_have_the_header_that_names_came_from(tmp_path, select):
     assert [int(row["y"]) for row in named] == [2, 6]
 
 
+def test_a_json_line_is_one_whole_object(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x":1}\n{"x":2}{"x":3}\n{"x":4,"y":[1,}\n{"x":5}\n')
+    ds = ps.Dataset.jsonl(path, {"x": ps.int64})
+    assert [int(row["x"]) for row in ds.ignore_errors()] == [1, 5]
+    with pytest.raises(ps.DataLossError, match="not a JSON object"):
+        ds.to_list()
+
+
+def test_json_keys_are_found_as_json_dumps_writes_them(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [{"größe": 3, "o": {"ü": 1}}, {"größe": 4, "o": None}, {"o": {}}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = ps.Dataset.jsonl(path, {"größe": -1, "o.ü": np.int32(-2)}).to_list()
+    assert [tuple(map(int, row.values())) for row in found] == [
+        (3, 1),
+        (4, -2),
+        (-1, -2),
+    ]
+
+
+def test_json_takes_every_number_dtype_and_keeps_to_its_range(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 200}\n{"x": 300}\n')
+    for dtype in (ps.uint8, ps.int16, ps.uint32, ps.uint64, ps.float16):
+        row = next(iter(ps.Dataset.jsonl(path, {"x": dtype, "l": [dtype]})))
+        assert row["x"] == 200
+        assert row["x"].dtype == row["l"].dtype == dtype.dtype
+    with pytest.raises(ps.InvalidArgumentError, match=r"must be uint8 \(0 to 255\)"):
+        ps.Dataset.jsonl(path, {"x": ps.uint8}).to_list()
+
+

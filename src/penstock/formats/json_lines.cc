@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "absl/strings/str_split.h"
 
@@ -20,8 +23,50 @@ constexpr std::size_t kStreamBytes = 256 * 1024;
 // A thread keeps this much of what it parsed into.
 constexpr std::size_t kHeldBytes = std::size_t{4} << 20;
 
+/// What a column holds while it grows; finish() makes the dtype of it.
+enum class Held { kInts, kFloats, kDoubles, kBools, kStrings };
+
+Held held_as(DType t) {
+  switch (t) {
+    case DType::kFloat16:
+    case DType::kFloat32:
+      return Held::kFloats;
+    case DType::kFloat64:
+      return Held::kDoubles;
+    case DType::kBool:
+      return Held::kBools;
+    case DType::kString:
+      return Held::kStrings;
+    default:
+      return Held::kInts;
+  }
+}
+
+/// Calls `f` with a value of the integer type that `t` is.
+template <class F>
+auto with_integer(DType t, F f) {
+  switch (t) {
+    case DType::kInt8:
+      return f(std::int8_t{});
+    case DType::kInt16:
+      return f(std::int16_t{});
+    case DType::kInt32:
+      return f(std::int32_t{});
+    case DType::kUInt8:
+      return f(std::uint8_t{});
+    case DType::kUInt16:
+      return f(std::uint16_t{});
+    case DType::kUInt32:
+      return f(std::uint32_t{});
+    case DType::kUInt64:
+      return f(std::uint64_t{});
+    default:
+      return f(std::int64_t{});
+  }
+}
+
 struct JsonColumn {
-  std::vector<std::int64_t> ints;
+  std::vector<std::int64_t> ints;  // uint64: the same bits
   std::vector<double> doubles;
   std::vector<float> floats;
   std::string text;  // strings, one after the other
@@ -30,14 +75,14 @@ struct JsonColumn {
   std::vector<std::int64_t> splits{0};
 
   std::int64_t size(DType t) const {
-    switch (t) {
-      case DType::kInt64:
+    switch (held_as(t)) {
+      case Held::kInts:
         return static_cast<std::int64_t>(ints.size());
-      case DType::kFloat32:
+      case Held::kFloats:
         return static_cast<std::int64_t>(floats.size());
-      case DType::kFloat64:
+      case Held::kDoubles:
         return static_cast<std::int64_t>(doubles.size());
-      case DType::kBool:
+      case Held::kBools:
         return static_cast<std::int64_t>(bools.size());
       default:
         return static_cast<std::int64_t>(ends.size());
@@ -45,11 +90,12 @@ struct JsonColumn {
   }
   void resize(DType t, std::int64_t to) {
     const auto n = static_cast<std::size_t>(to);
-    if (t == DType::kInt64) ints.resize(n);
-    if (t == DType::kFloat32) floats.resize(n);
-    if (t == DType::kFloat64) doubles.resize(n);
-    if (t == DType::kBool) bools.resize(n);
-    if (t == DType::kString) {
+    const Held held = held_as(t);
+    if (held == Held::kInts) ints.resize(n);
+    if (held == Held::kFloats) floats.resize(n);
+    if (held == Held::kDoubles) doubles.resize(n);
+    if (held == Held::kBools) bools.resize(n);
+    if (held == Held::kStrings) {
       if (n < ends.size())
         text.resize(n == 0 ? 0 : static_cast<std::size_t>(ends[n - 1]));
       ends.resize(n, static_cast<std::int64_t>(text.size()));
@@ -68,11 +114,12 @@ struct JsonColumn {
     text.clear();
     ends.clear();
     splits.assign(1, 0);
-    if (field.dtype == DType::kInt64) ints.reserve(rows);
-    if (field.dtype == DType::kFloat32) floats.reserve(rows);
-    if (field.dtype == DType::kFloat64) doubles.reserve(rows);
-    if (field.dtype == DType::kBool) bools.reserve(rows);
-    if (field.dtype == DType::kString) ends.reserve(rows);
+    const Held held = held_as(field.dtype);
+    if (held == Held::kInts) ints.reserve(rows);
+    if (held == Held::kFloats) floats.reserve(rows);
+    if (held == Held::kDoubles) doubles.reserve(rows);
+    if (held == Held::kBools) bools.reserve(rows);
+    if (held == Held::kStrings) ends.reserve(rows);
     if (field.list) splits.reserve(rows + 1);
   }
   std::size_t held_bytes() const {
@@ -99,26 +146,44 @@ bool plain_string(value& v, std::string_view& out) {
   return v.get_raw_json_string().error() == simdjson::SUCCESS;
 }
 
+bool append_int(value& v, DType dtype, JsonColumn& to) {
+  if (dtype == DType::kUInt64) {
+    std::uint64_t u = 0;
+    if (v.get_uint64().get(u) != simdjson::SUCCESS) return false;
+    to.ints.push_back(static_cast<std::int64_t>(u));
+    return true;
+  }
+  std::int64_t i = 0;
+  if (v.get_int64().get(i) != simdjson::SUCCESS) return false;
+  if (dtype != DType::kInt64 && !with_integer(dtype, [i](auto of) {
+        return std::in_range<decltype(of)>(i);
+      })) {
+    return false;
+  }
+  to.ints.push_back(i);
+  return true;
+}
+
 bool append(value& v, DType dtype, JsonColumn& to) {
-  switch (dtype) {
-    case DType::kInt64: {
-      std::int64_t i = 0;
-      if (v.get_int64().get(i) != simdjson::SUCCESS) return false;
-      to.ints.push_back(i);
-      return true;
-    }
-    case DType::kFloat32:
-    case DType::kFloat64: {
+  switch (held_as(dtype)) {
+    case Held::kInts:
+      return append_int(v, dtype, to);
+    case Held::kFloats:
+    case Held::kDoubles: {
       double d = 0;
       if (v.get_double().get(d) != simdjson::SUCCESS) return false;
-      if (dtype == DType::kFloat32) {
-        to.floats.push_back(static_cast<float>(d));
-      } else {
+      if (dtype == DType::kFloat64) {
         to.doubles.push_back(d);
+        return true;
       }
+      const auto f = static_cast<float>(d);
+      if (dtype == DType::kFloat16 && std::isinf(to_float(to_float16(f)))) {
+        return false;
+      }
+      to.floats.push_back(f);
       return true;
     }
-    case DType::kBool: {
+    case Held::kBools: {
       bool b = false;
       if (v.get_bool().get(b) != simdjson::SUCCESS) return false;
       to.bools.push_back(b ? 1 : 0);
@@ -137,17 +202,21 @@ bool append(value& v, DType dtype, JsonColumn& to) {
 
 void append_default(const JsonField& field, JsonColumn& to) {
   const Tensor& d = field.default_value;
-  switch (field.dtype) {
-    case DType::kInt64:
-      to.ints.push_back(d.value<std::int64_t>());
+  switch (held_as(field.dtype)) {
+    case Held::kInts:
+      to.ints.push_back(with_integer(field.dtype, [&](auto of) {
+        return static_cast<std::int64_t>(d.value<decltype(of)>());
+      }));
       break;
-    case DType::kFloat32:
-      to.floats.push_back(d.value<float>());
+    case Held::kFloats:
+      to.floats.push_back(field.dtype == DType::kFloat16
+                              ? to_float(d.value<Float16>())
+                              : d.value<float>());
       break;
-    case DType::kFloat64:
+    case Held::kDoubles:
       to.doubles.push_back(d.value<double>());
       break;
-    case DType::kBool:
+    case Held::kBools:
       to.bools.push_back(d.value<bool>() ? 1 : 0);
       break;
     default:
@@ -156,9 +225,16 @@ void append_default(const JsonField& field, JsonColumn& to) {
 }
 
 Status wrong(const JsonField& field) {
+  std::string range;
+  if (held_as(field.dtype) == Held::kInts && field.dtype != DType::kInt64) {
+    range = with_integer(field.dtype, [](auto of) {
+      using Limits = std::numeric_limits<decltype(of)>;
+      return absl::StrCat(" (", Limits::min(), " to ", Limits::max(), ")");
+    });
+  }
   return invalid_argument("field '", field.name, "' must be ",
                           field.list ? "a list of " : "",
-                          to_absl(dtype_name(field.dtype)));
+                          to_absl(dtype_name(field.dtype)), range);
 }
 
 Status malformed(simdjson::error_code code) {
@@ -166,12 +242,109 @@ Status malformed(simdjson::error_code code) {
       absl::StrCat("not a JSON object: ", simdjson::error_message(code)));
 }
 
-/// Adds the value of `field` at `path` under `root`.
-Status add_field(object& root, const JsonField& field,
+/// Whether `record` ends as an object does. What lies behind the fields that
+/// are wanted is passed over by its brackets alone: this finds a comma or a cut
+/// word there in constant time.
+bool ends_as_object(std::string_view record) {
+  const auto trim = [&] {
+    const std::size_t last = record.find_last_not_of(" \t\r\n");
+    record = record.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  };
+  trim();
+  if (!record.ends_with('}')) return false;
+  record.remove_suffix(1);
+  trim();
+  if (record.empty()) return false;
+  switch (record.back()) {
+    case 'e':
+      return record.ends_with("true") || record.ends_with("false");
+    case 'l':
+      return record.ends_with("null");
+    case '{':
+    case '}':
+    case ']':
+    case '"':
+      return true;
+    default:
+      return record.back() >= '0' && record.back() <= '9';
+  }
+}
+
+/// One record, and what reads it.
+struct JsonRecord {
+  object& root;
+  const simdjson::ondemand::parser& parser;
+  std::string_view text;
+};
+
+/// The value of `key` in `in`, where the key may be written with escapes: the
+/// parser compares keys as they are written.
+[[gnu::noinline]] simdjson::simdjson_result<value> find_escaped(
+    object& in, const std::string& key, const JsonRecord& record) {
+  if (record.text.find('\\') == std::string_view::npos) {
+    return simdjson::NO_SUCH_FIELD;
+  }
+  // The parser's own memory for strings holds each string once only.
+  std::string buffer;
+  if (const auto error = in.reset().error(); error != simdjson::SUCCESS) {
+    return error;
+  }
+  for (auto item : in) {
+    simdjson::ondemand::field field;
+    if (const auto error = std::move(item).get(field);
+        error != simdjson::SUCCESS) {
+      return error;
+    }
+    // A ':' was found behind it, so it has an end.
+    const char* const begin = field.key().raw();
+    const char* end = begin;
+    bool escapes = false;
+    for (; *end != '"'; ++end) {
+      if (*end != '\\') continue;
+      escapes = true;
+      ++end;
+    }
+    if (!escapes) continue;
+    // It is written in whole registers.
+    buffer.resize(static_cast<std::size_t>(end - begin) +
+                  simdjson::SIMDJSON_PADDING);
+    auto* to = reinterpret_cast<std::uint8_t*>(buffer.data());
+    std::string_view plain;
+    if (const auto error = record.parser.unescape(field.key(), to).get(plain);
+        error != simdjson::SUCCESS) {
+      return error;
+    }
+    if (plain == key) return value(field.value());
+  }
+  if (const auto error = in.reset().error(); error != simdjson::SUCCESS) {
+    return error;
+  }
+  return simdjson::NO_SUCH_FIELD;
+}
+
+/// Adds the value of `field` at `path`.
+Status add_field(const JsonRecord& record, const JsonField& field,
                  const std::vector<std::string>& path, JsonColumn& to) {
-  auto found = root.find_field_unordered(path[0]);
-  for (std::size_t i = 1; i < path.size(); ++i) {
-    found = found.get_object().find_field_unordered(path[i]);
+  auto found = record.root.find_field_unordered(path[0]);
+  if (found.error() == simdjson::NO_SUCH_FIELD) {
+    found = find_escaped(record.root, path[0], record);
+  }
+  for (std::size_t i = 1; i < path.size() && !found.error(); ++i) {
+    object inner;
+    auto code = found.get_object().get(inner);
+    if (code == simdjson::INCORRECT_TYPE) {
+      bool null = false;
+      const auto told = found.is_null().get(null);
+      if (told == simdjson::SUCCESS && null) code = simdjson::NO_SUCH_FIELD;
+    }
+    if (code != simdjson::SUCCESS) {
+      found = code;
+      break;
+    }
+    found = inner.find_field_unordered(path[i]);
+    if (found.error() == simdjson::NO_SUCH_FIELD) {
+      found = find_escaped(inner, path[i], record);
+    }
   }
   const simdjson::error_code code = found.error();
   if (code != simdjson::SUCCESS && code != simdjson::NO_SUCH_FIELD) {
@@ -211,6 +384,19 @@ Status add_field(object& root, const JsonField& field,
     if (!append(one, field.dtype, to)) return wrong(field);
   }
   return absl::OkStatus();
+}
+
+/// Whether nothing follows `root`, of which all that is wanted was read.
+Status ends_here(simdjson::ondemand::document& document, object& root,
+                 std::string_view text) {
+  if (const auto error = root.raw_json().error(); error != simdjson::SUCCESS) {
+    return malformed(error);
+  }
+  if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) {
+    return absl::DataLossError("not a JSON object: more follows its end");
+  }
+  return ends_as_object(text) ? absl::OkStatus()
+                              : malformed(simdjson::TAPE_ERROR);
 }
 
 /// How many bytes behind each record are other records: the parser reads
@@ -254,14 +440,17 @@ std::size_t add_together(std::span<const std::string_view> records,
   }
   const auto is_at = [&](std::size_t row, std::size_t at) {
     return row < records.size() && records[row].data() == begin + at &&
-           records[row].starts_with('{') && records[row].ends_with('}');
+           records[row].starts_with('{') && records[row].ends_with('}') &&
+           ends_as_object(records[row]);
   };
-  const auto add = [&](simdjson::ondemand::document_reference document) {
+  const auto add = [&](simdjson::ondemand::document_reference document,
+                       std::string_view text) {
     object root;
     if (document.get_object().get(root) != simdjson::SUCCESS) return false;
+    const JsonRecord record{root, parser, text};
     for (std::size_t f = 0; f < fields.size(); ++f) {
       JsonColumn& c = columns[f];
-      if (!add_field(root, fields[f], paths[f], c).ok()) return false;
+      if (!add_field(record, fields[f], paths[f], c).ok()) return false;
       if (fields[f].list) c.splits.push_back(c.size(fields[f].dtype));
     }
     return true;
@@ -276,7 +465,7 @@ std::size_t add_together(std::span<const std::string_view> records,
       break;
     }
     added = row;
-    if (!add(document)) break;
+    if (!add(document, records[row])) break;
   }
   if (row == records.size() && !(it != stream.end())) added = row;
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -303,12 +492,36 @@ StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
     return Tensor::strings_from(std::move(offsets), std::move(bytes), Shape{n});
   }
   PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(dtype, Shape{n}));
-  const void* data =
-      dtype == DType::kInt64     ? static_cast<const void*>(from.ints.data())
-      : dtype == DType::kFloat32 ? static_cast<const void*>(from.floats.data())
-      : dtype == DType::kFloat64 ? static_cast<const void*>(from.doubles.data())
-                                 : static_cast<const void*>(from.bools.data());
-  if (rows > 0) std::memcpy(out.mutable_data(), data, rows * dtype_size(dtype));
+  if (rows == 0) return out;
+  switch (held_as(dtype)) {
+    case Held::kInts:
+      with_integer(dtype, [&](auto of) {
+        using T = decltype(of);
+        if constexpr (sizeof(T) == sizeof(std::int64_t)) {
+          std::memcpy(out.mutable_data(), from.ints.data(), rows * sizeof(T));
+        } else {
+          std::transform(from.ints.begin(), from.ints.end(),
+                         out.mutable_as<T>().begin(),
+                         [](std::int64_t i) { return static_cast<T>(i); });
+        }
+      });
+      break;
+    case Held::kFloats:
+      if (dtype == DType::kFloat16) {
+        std::transform(from.floats.begin(), from.floats.end(),
+                       out.mutable_as<Float16>().begin(), to_float16);
+      } else {
+        std::memcpy(out.mutable_data(), from.floats.data(),
+                    rows * sizeof(float));
+      }
+      break;
+    case Held::kDoubles:
+      std::memcpy(out.mutable_data(), from.doubles.data(),
+                  rows * sizeof(double));
+      break;
+    default:
+      std::memcpy(out.mutable_data(), from.bools.data(), rows);
+  }
   return out;
 }
 
@@ -322,18 +535,12 @@ StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
     if (field.name.empty()) {
       return invalid_argument("a field must have a name, got ''");
     }
-    switch (field.dtype) {
-      case DType::kInt64:
-      case DType::kFloat32:
-      case DType::kFloat64:
-      case DType::kBool:
-      case DType::kString:
-        break;
-      default:
-        return invalid_argument("field '", field.name,
-                                "' must be int64, "
-                                "float32, float64, bool or string, got ",
-                                to_absl(dtype_name(field.dtype)));
+    if (field.dtype == DType::kInvalid || field.dtype == DType::kBFloat16 ||
+        field.dtype == DType::kObject) {
+      return invalid_argument("field '", field.name,
+                              "' must be an integer, float16, "
+                              "float32, float64, bool or string, got ",
+                              to_absl(dtype_name(field.dtype)));
     }
     const Tensor& d = field.default_value;
     if (d.defined() && (d.dtype() != field.dtype || d.rank() != 0)) {
@@ -412,8 +619,10 @@ Status JsonParser::parse(
       if (code == simdjson::SUCCESS) code = document.get_object().get(root);
       if (code != simdjson::SUCCESS) status = malformed(code);
       for (std::size_t f = 0; f < fields_.size() && status.ok(); ++f) {
-        status = add_field(root, fields_[f], paths_[f], columns[f]);
+        status = add_field({root, parser, records[row]}, fields_[f], paths_[f],
+                           columns[f]);
       }
+      if (status.ok()) status = ends_here(document, root, records[row]);
       if (!status.ok()) {
         failed.emplace_back(static_cast<std::int64_t>(row), status);
       }

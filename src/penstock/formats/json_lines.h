@@ -14,7 +14,7 @@ namespace penstock {
 
 struct JsonField {
   std::string name;
-  /// int64, float32, float64, bool or string.
+  /// An integer's, float16, float32, float64, bool or string.
   DType dtype = DType::kString;
   /// A list of values, of any length, instead of one value.
   bool list = false;

@@ -346,6 +346,147 @@ TEST(Json, LinesTogetherGiveWhatEachGivesAlone) {
   }
 }
 
+/// The values of `field` in `lines`, which lie side by side and, once more,
+/// each alone; "code: message" in place of errors.
+std::vector<std::string> json_values(const JsonField& field,
+                                     const std::vector<std::string>& lines) {
+  const auto parser = JsonParser::make({field}).value();
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  // So that none is copied for its padding.
+  const std::string behind(100, ' ');
+  std::vector<std::string_view> records;
+  const std::string all = text + behind;
+  std::size_t at = 0;
+  for (const std::string& line : lines) {
+    records.push_back(std::string_view(all).substr(at, line.size()));
+    at += line.size() + 1;
+  }
+  records.push_back(std::string_view(all).substr(at));
+  const auto read = [&](std::span<const std::string_view> some) {
+    std::vector<JsonParser::Values> out;
+    std::vector<std::pair<std::int64_t, Status>> failed;
+    EXPECT_TRUE(parser->parse(some, {}, out, failed).ok());
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      const Tensor& v = out[0].values;
+      found.push_back(v.dtype() == DType::kString
+                          ? std::string(v.str(row))
+                          : std::to_string(v.as<std::int64_t>()[i]));
+      for (const auto& [bad, status] : failed) {
+        if (bad == row) found.back() = std::string(to_std(status.ToString()));
+      }
+    }
+    return found;
+  };
+  std::vector<std::string> found = read(records);
+  found.pop_back();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(read({&records[i], 1}), std::vector<std::string>{found[i]});
+  }
+  return found;
+}
+
+TEST(Json, ALineIsOneWholeObject) {
+  const auto damaged = HasSubstr("DATA_LOSS: not a JSON object");
+  EXPECT_THAT(
+      json_values({"a", DType::kInt64},
+                  {R"({"a":1})", R"({"a":2}{"a":3})", R"({"a":4} 5)",
+                   R"({"a":5,"b":"z",})", R"({"a":5,"b":"z","c":[1,})",
+                   R"({"a":5,"b":"z","c":tru})", R"({"a":5,"c":[1})",
+                   R"({"a":5]})", R"({"a":5,"c":{"d":1})", R"({"a":5}})",
+                   R"({"a":6,"t":true,"n":null})", R"({"n":null,"a":7 } )",
+                   R"({"a":8,"f":false})", R"({"a":9,"d":{"e":[{}]}})"}),
+      ElementsAre("1", damaged, damaged, damaged, damaged, damaged, damaged,
+                  damaged, damaged, damaged, "6", "7", "8", "9"));
+}
+
+TEST(Json, KeysMayBeWrittenWithEscapes) {
+  JsonField deep{"v", DType::kInt64, false, Tensor::scalar(std::int64_t{-1})};
+  deep.key = "gr\xc3\xb6\xc3\x9f" "e.\"v";
+  EXPECT_THAT(
+      json_values(deep, {R"({"gr\u00f6\u00dfe": {"\"v": 3}})",
+                         R"({"x": "\n", "gr\u00f6\u00dfe": {"w": 1}})",
+                         "{\"gr\xc3\xb6\xc3\x9f" "e\": {\"\\u0022v\": 4}}",
+                         R"({"gr\u00f6": 1, "\ud83d\ude00": [], "y": {}})",
+                         R"({"gr\u00f6\u00dfe": null})",
+                         R"({"gr\u00f6\u00dfe": 1})"}),
+      ElementsAre("3", "-1", "4", "-1", "-1", HasSubstr("must be int64")));
+  EXPECT_THAT(json_values({"s", DType::kString}, {R"({"\u0073": "x\\"})"}),
+              ElementsAre("x\\"));
+  EXPECT_THAT(json_values({"s", DType::kString}, {R"({"\ux": 1})"}),
+              ElementsAre(HasSubstr("DATA_LOSS")));
+}
+
+TEST(Json, ANullInPlaceOfAnObjectIsMissing) {
+  JsonField field{"v", DType::kInt64, false, Tensor::scalar(std::int64_t{7})};
+  field.key = "o.p.v";
+  EXPECT_THAT(
+      json_values(field, {R"({"o":null})", R"({"o":{"p":null}, "q": 1})",
+                          R"({"o":{"p":{"v":null}}})", R"({"o":{"p":{"v":2}}})",
+                          R"({"o":{"p":1}})", R"({"o":nul})"}),
+      ElementsAre("7", "7", "7", "2", HasSubstr("must be int64"),
+                  HasSubstr("INVALID_ARGUMENT")));
+}
+
+template <class T>
+void expect_range(const std::string& low, const std::string& high,
+                  const std::string& below, const std::string& above) {
+  const DType dtype = dtype_of<T>();
+  const auto parser =
+      JsonParser::make({{"i", dtype},
+                        {"d", dtype, false, Tensor::scalar(T{5})},
+                        {"l", dtype, true}})
+          .value();
+  const std::vector<std::string> lines{
+      "{\"i\": " + low + ", \"l\": [" + low + ", " + high + "]}",
+      "{\"i\": " + high + "}", "{\"i\": " + below + "}",
+      "{\"i\": " + above + "}", "{\"i\": 1, \"l\": [" + above + "]}",
+      "{\"i\": 1.5}"};
+  const std::vector<std::string_view> records(lines.begin(), lines.end());
+  std::vector<JsonParser::Values> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  using Limits = std::numeric_limits<T>;
+  ASSERT_EQ(out[0].values.dtype(), dtype);
+  EXPECT_EQ(out[0].values.template as<T>()[0], Limits::min());
+  EXPECT_EQ(out[0].values.template as<T>()[1], Limits::max());
+  EXPECT_EQ(out[1].values.template as<T>()[1], T{5});
+  EXPECT_THAT(out[2].values.template as<T>(),
+              ElementsAre(Limits::min(), Limits::max()));
+  ASSERT_EQ(failed.size(), 4u);
+  EXPECT_THAT(std::string(to_std(failed[0].second.message())),
+              HasSubstr("field 'i' must be " + std::string(dtype_name(dtype))));
+}
+
+TEST(Json, IntegersOfEveryWidthAreKeptToTheirRange) {
+  expect_range<std::int8_t>("-128", "127", "-129", "128");
+  expect_range<std::int16_t>("-32768", "32767", "-32769", "32768");
+  expect_range<std::int32_t>("-2147483648", "2147483647", "-2147483649",
+                             "2147483648");
+  expect_range<std::int64_t>("-9223372036854775808", "9223372036854775807",
+                             "-9223372036854775809", "9223372036854775808");
+  expect_range<std::uint8_t>("0", "255", "-1", "256");
+  expect_range<std::uint16_t>("0", "65535", "-1", "65536");
+  expect_range<std::uint32_t>("0", "4294967295", "-1", "4294967296");
+  expect_range<std::uint64_t>("0", "18446744073709551615", "-1",
+                              "18446744073709551616");
+}
+
+TEST(Json, Float16IsRoundedAndKeptToItsRange) {
+  const auto parser = JsonParser::make({{"h", DType::kFloat16}}).value();
+  const std::vector<std::string_view> records{
+      R"({"h": 0.1})", R"({"h": 65504})", R"({"h": 70000})"};
+  std::vector<JsonParser::Values> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  EXPECT_EQ(out[0].values.as<Float16>()[0], to_float16(0.1f));
+  EXPECT_EQ(to_float(out[0].values.as<Float16>()[1]), 65504);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(to_std(failed[0].second.message()), "field 'h' must be float16");
+}
+
 TEST(Json, ReadsFieldsListsAndNestedKeys) {
   JsonField deep{"deep", DType::kFloat64};
   deep.key = "a.b";
