@@ -808,3 +808,18 @@ def test_json_takes_every_number_dtype_and_keeps_to_its_range(tmp_path):
         ps.Dataset.jsonl(path, {"x": ps.uint8}).to_list()
 
 
+def test_tar_samples_are_grouped_as_webdataset_does(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for name in ("README", "__m__/1.x", "1.JPG", ".hid", "1.Cls", "2.jpg"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            tar.addfile(member, io.BytesIO(b"b"))
+    found = ps.Dataset.tar(path, max_record_bytes=50).to_list()
+    assert found == [
+        {"__key__": b"1", "jpg": b"b", "cls": b"b"},
+        {"__key__": b"2", "jpg": b"b"},
+    ]
+    assert len(ps.Dataset.tar(path, ["JPG"], max_record_bytes=2).to_list()[1]) == 2
+
+

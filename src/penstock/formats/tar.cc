@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t kBlock = 512;
 // All that stands in front of a file to name it.
 constexpr std::size_t kMaxMeta = std::size_t{1} << 20;
+// Headers and padding do not count for max_record_bytes, but are held: this
+// much is room for the names of a sample and for a thousand files.
+constexpr std::int64_t kMaxOverhead = 2 * std::int64_t{kMaxMeta};
 // Behind a damaged header so much more than the largest sample is searched for
 // the next one.
 constexpr std::int64_t kSearched = std::int64_t{16} << 20;
@@ -180,7 +183,7 @@ bool leaves_directory(std::string_view name) {
 
 }  // namespace
 
-void split_tar_name(std::string_view name, std::string_view& key,
+bool split_tar_name(std::string_view name, std::string_view& key,
                     std::string_view& field) {
   const std::size_t slash = name.rfind('/');
   const std::size_t last = slash == std::string_view::npos ? 0 : slash + 1;
@@ -188,6 +191,11 @@ void split_tar_name(std::string_view name, std::string_view& key,
   key = name.substr(0, dot);
   field =
       dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+  // As WebDataset has it, but that a hidden file in a folder is none either.
+  const std::string_view first = name.substr(0, name.find('/'));
+  const bool meta = first.size() >= 4 && first.starts_with("__") &&
+                    first.ends_with("__");
+  return !meta && !field.empty() && dot > last;
 }
 
 Status read_tar(std::string_view bytes, std::vector<TarFile>& out) {
@@ -222,6 +230,12 @@ std::string key_of(std::string_view name) {
   std::string_view field;
   split_tar_name(name, key, field);
   return std::string(key);
+}
+
+bool of_sample(const Member& member) {
+  std::string_view key;
+  std::string_view field;
+  return member.regular && split_tar_name(member.file.name, key, field);
 }
 
 /// Whether a header that is damaged or cut seems to belong to sample `key`.
@@ -281,6 +295,7 @@ class TarCut {
     std::size_t end = at_;
     std::string key;
     bool any = false;
+    std::int64_t files = 0;  // bytes of the sample's files
     Status refused;
     const auto finish = [&] {
       if (any) {
@@ -331,22 +346,44 @@ class TarCut {
         out_.fail(begin, cut_off(end, member.needed));
         return false;
       }
-      if (whole && !member.regular) {
+      const bool wanted = of_sample(member);
+      if (any && !wanted && member.file.size > kMaxMeta) {
+        // Not held to see whether the sample goes on behind it.
+        finish();
+        return true;
+      }
+      if (whole && !wanted) {
         if (!any) begin = member.end;
         end = member.end;
         continue;
       }
       std::string own = key_of(member.file.name);
-      if (any && member.regular && own != key) {
+      if (any && wanted && own != key) {
         finish();
         return true;
       }
-      const auto size = static_cast<std::int64_t>(member.end - begin);
-      if (size > in_.max_record_bytes) {
+      const auto size = static_cast<std::int64_t>(member.file.size);
+      const auto held = static_cast<std::int64_t>(member.end - begin);
+      if (wanted) files += size;
+      if ((any || wanted) &&
+          (files > in_.max_record_bytes ||
+           held - kMaxOverhead > in_.max_record_bytes)) {
         return refuse(begin, end,
-                      annotate(record_too_large(size, in_.max_record_bytes),
+                      annotate(record_too_large(
+                                   files > in_.max_record_bytes ? files : held,
+                                   in_.max_record_bytes),
                                place(begin)),
-                      kSample, any || !member.regular ? key : own);
+                      kSample, any ? key : own);
+      }
+      if (!any && !wanted && !in_.at_end && held > kMaxOverhead) {
+        // Passed over without being held.
+        if (!out_.rows.empty()) {
+          out_.consumed = begin;
+          return false;
+        }
+        out_.passing.start(offset(end), absl::OkStatus(), kSample);
+        at_ = end;
+        return true;
       }
       if (!whole && in_.at_end) {
         out_.fail(begin, cut_off(end, member.needed));
@@ -410,6 +447,13 @@ class TarCut {
       passing.count = kSample;
     }
     if (passing.count == kJumping) {
+      if (!in_.jumped && passing.error.ok()) {
+        passing = {};
+        out_.fail(at_, annotate(absl::DataLossError(
+                                    "truncated: a file leads beyond the end"),
+                                place(at_)));
+        return false;
+      }
       if (!in_.jumped) return end_of_stream();
       passing.count = kSample;
     }
@@ -426,7 +470,7 @@ class TarCut {
         wait(at_, member.needed);
         return false;
       }
-      if (member.regular) {
+      if (of_sample(member)) {
         const std::string own = key_of(member.file.name);
         const std::size_t two = keys.find('\0');
         if (own != keys.substr(0, two) &&

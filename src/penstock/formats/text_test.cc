@@ -586,9 +586,57 @@ TEST(Tar, KeysEndAtTheFirstDotOfTheLastPart) {
   split_tar_name("a.b/c.d.e", key, field);
   EXPECT_EQ(key, "a.b/c");
   EXPECT_EQ(field, "d.e");
-  split_tar_name("plain", key, field);
+  EXPECT_FALSE(split_tar_name("plain", key, field));
   EXPECT_EQ(key, "plain");
   EXPECT_EQ(field, "");
+  for (const char* name : {"a.jpg", "d/_a_.x", "__a__.x", "d/__m__/a.x"}) {
+    EXPECT_TRUE(split_tar_name(name, key, field)) << name;
+  }
+  for (const char* name :
+       {"", ".hid", "d/.hid", "d/._a.jpg", "d.e/README", "a.", "d/", "..",
+        "__x__/a.jpg", "__a.b__", "__meta__"}) {
+    EXPECT_FALSE(split_tar_name(name, key, field)) << name;
+  }
+}
+
+TEST(Tar, FilesOfNoSampleArePassedOver) {
+  TarBuilder tar;
+  const std::string large(3 << 20, 'r');
+  tar.file("README", large).file("__m__/1.x", "m").file("1.x", "one");
+  tar.file(".hid", "").file("1.y", "two").file("notes", large).file("2.x", "");
+  tar.file("LICENSE", large);
+  const std::string bytes = tar.finish();
+  const auto names = [](const std::string& sample) {
+    std::vector<TarFile> files;
+    EXPECT_TRUE(read_tar(sample, files).ok());
+    std::string all;
+    for (const TarFile& f : files) all += f.name + " ";
+    return all;
+  };
+  for (const std::size_t step : {5000u, 100'000u, 100'000'000u}) {
+    const auto samples = cut(TarSplitter(), bytes, step, 2, 10);
+    ASSERT_EQ(samples.size(), 2u);
+    EXPECT_EQ(names(samples[0]), "1.x .hid 1.y ");
+    EXPECT_EQ(names(samples[1]), "2.x ");
+  }
+  for (const std::size_t end : {1u << 20, 3u << 20}) {
+    for (const std::size_t step : {5000u, 100'000'000u}) {
+      EXPECT_THAT(cut(TarSplitter(), bytes.substr(0, end), step),
+                  ElementsAre(HasSubstr("truncated")));
+    }
+  }
+}
+
+TEST(Tar, TheLimitIsForTheBytesOfTheFiles) {
+  TarBuilder tar;
+  tar.file("1.x", "1").file("1.y", std::string(49, '2'));
+  tar.file("2.x", std::string(30, '1')).file("2.y", std::string(21, '2'));
+  tar.file("3.x", "");
+  for (const std::size_t step : {100u, 512u, 100'000u}) {
+    EXPECT_THAT(cut(TarSplitter(), tar.finish(), step, 2, 50),
+                ElementsAre(HasSubstr("1.y"), HasSubstr("has 51 bytes"),
+                            HasSubstr("3.x")));
+  }
 }
 
 std::string npy(const std::string& dict) {

@@ -219,14 +219,14 @@ TEST(Tar, TheWholeSampleCountsForTheLimit) {
                                    .file("d.y", small)
                                    .finish());
   const auto got =
-      drain(Dataset::tar(path, {.fields = {"x"}, .max_record_bytes = 2000}));
+      drain(Dataset::tar(path, {.fields = {"x"}, .max_record_bytes = 1000}));
   ASSERT_THAT(got, SizeIs(4));
   EXPECT_THAT(got[0], HasSubstr("sss"));
   EXPECT_THAT(got[1], AllOf(StartsWith("!tar#0"),
-                            HasSubstr("record 1 at byte 1536: has 3072 bytes "
-                                      "or more, max_record_bytes is 2000")));
+                            HasSubstr("record 1 at byte 1536: has 1200 bytes "
+                                      "or more, max_record_bytes is 1000")));
   EXPECT_THAT(got[2], HasSubstr("sss"));
-  EXPECT_THAT(got[3], HasSubstr("record 3 at byte 6144: has 3072 bytes"));
+  EXPECT_THAT(got[3], HasSubstr("record 3 at byte 6144: has 1200 bytes"));
 }
 
 TEST(Tar, TheLastSampleMustNotLeaveTheArchiveEither) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "penstock/formats/tar.h"
 #include "penstock/ops/files/parse_records.h"
 #include "penstock/ops/files/record_file.h"
@@ -30,27 +31,29 @@ StatusOr<Element> parse_sample(std::string_view bytes,
   std::vector<std::pair<std::string, const TarFile*>> found;
   for (const TarFile& file : files) {
     std::string_view own;
-    std::string_view field;
-    split_tar_name(file.name, own, field);
+    std::string_view ending;
+    if (!split_tar_name(file.name, own, ending)) continue;
     key = own;
+    const std::string field = absl::AsciiStrToLower(to_absl(ending));
     const auto twice =
         std::find_if(found.begin(), found.end(),
                      [&](const auto& f) { return f.first == field; });
     if (twice != found.end()) {
-      return invalid_argument("sample '", key, "' has '", to_absl(field),
+      return invalid_argument("sample '", key, "' has '", field,
                               "' twice");
     }
     found.emplace_back(field, &file);
   }
   if (fields.empty()) {
     for (const auto& [field, file] : found) {
-      if (!field.empty()) items.emplace_back(field, content(*file));
+      items.emplace_back(field, content(*file));
     }
   }
   for (const std::string& wanted : fields) {
+    const std::string lower = absl::AsciiStrToLower(wanted);
     const auto at =
         std::find_if(found.begin(), found.end(),
-                     [&](const auto& f) { return f.first == wanted; });
+                     [&](const auto& f) { return f.first == lower; });
     if (at == found.end()) {
       return invalid_argument("sample '", key, "' has no '", wanted, "'");
     }
