@@ -307,6 +307,7 @@ class FileSources:
     ) -> Dataset:
         """(path, label) of the pictures in a directory per class.
 
+        `extensions` are those of pictures, as ".jpg" or "jpg".
         `class_names` of the dataset, or `ps.io.class_names(root)`, tells the
         classes.
 

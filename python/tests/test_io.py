@@ -823,3 +823,27 @@ def test_tar_samples_are_grouped_as_webdataset_does(tmp_path):
     assert len(ps.Dataset.tar(path, ["JPG"], max_record_bytes=2).to_list()[1]) == 2
 
 
+def test_image_folder_takes_extensions_with_and_without_the_dot(tmp_path):
+    ps.io.write_file(tmp_path / "cat" / "1.JPG", b"")
+    ps.io.write_file(tmp_path / "cat" / "2.png", b"")
+    for given in (["jpg"], [".jpg"], ["JPG"]):
+        assert len(ps.Dataset.image_folder(tmp_path, given).to_list()) == 1
+
+
+def test_serialize_example_refuses_a_dict_in_place_of_values():
+    for value in ({"a": 1}, [{"a": 1}], {}):
+        with pytest.raises((TypeError, ps.InvalidArgumentError)):
+            ps.io.serialize_example({"k": value})
+    with pytest.raises(TypeError, match="'k' must be numbers, .*got a dict"):
+        ps.io.serialize_example({"k": {"a": 1}})
+
+
+def test_tfrecord_writer_takes_buffers_of_bytes(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with ps.io.TFRecordWriter(path) as writer:
+        for record in (memoryview(b"abcd")[::2], bytearray(b"b"), memoryview(b"c")):
+            writer.write(record)
+        for wrong in (np.float32(1.5), 3, memoryview(np.zeros(2))):
+            with pytest.raises((TypeError, ps.InvalidArgumentError)):
+                writer.write(wrong)
+    assert ps.Dataset.tfrecord(path).to_list() == [b"ac", b"b", b"c"]

@@ -112,7 +112,7 @@ struct TarOptions {
 };
 
 struct ImageFolderOptions {
-  /// In lower case, with the dot.
+  /// With the dot or without it.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",
                                          ".bmp", ".gif",  ".webp"};
   std::string name = "";

@@ -95,6 +95,16 @@ def _compression(op: str, value: Any) -> str:
     return "" if value is None else check.text(op, "compression", value)
 
 
+def _buffer(record: Any) -> Any:
+    """The bytes of a buffer of bytes; anything else as it is, to be refused."""
+    try:
+        view = memoryview(record)
+    except TypeError:
+        return record
+    # Of other items, as a NumPy number is one, somebody forgot to serialize them.
+    return view.tobytes() if view.format in ("B", "b", "c") else record
+
+
 class TFRecordWriter:
     """Writes one TFRecord file, which appears complete when it is closed.
 
@@ -128,10 +138,12 @@ class TFRecordWriter:
             check.boolean(op, "index", index),
         )
 
-    def write(self, record: bytes | str) -> None:
-        """Appends a record."""
+    def write(self, record: Any) -> None:
+        """Appends a record: bytes, a str, or a buffer of bytes (a memoryview)."""
         if self._native is None:
             raise ValueError(f"TFRecordWriter: {self.path} is closed")
+        if not isinstance(record, (bytes, str, bytearray)):
+            record = _buffer(record)
         self._native.write(record)
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,12 @@ def serialize_example(features: Any) -> Any:
             )
     if not features:
         return b""
+    for name, value in features.items():
+        if isinstance(value, Mapping):
+            raise ArgumentTypeError(
+                f"serialize_example: {name!r} must be numbers, strings or arrays of "
+                "them, got a dict"
+            )
     values = [_plain_array(v) for v in features.values()]
     return native("io.serialize_example", *values, names=tuple(features))
 

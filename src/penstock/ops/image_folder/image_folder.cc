@@ -89,12 +89,17 @@ StatusOr<std::shared_ptr<const Operator>> make_image_folder(
   if (!classes.ok()) return annotate(classes.status(), "image_folder: ");
   std::vector<std::string> paths;
   std::vector<std::int64_t> labels;
+  std::vector<std::string> endings;
+  for (const std::string& e : extensions) {
+    endings.push_back(
+        absl::StrCat(e.starts_with('.') ? "" : ".", absl::AsciiStrToLower(e)));
+  }
   const auto wanted = [&](const std::string& path) {
     const std::size_t dot = path.rfind('.');
     if (dot == std::string::npos) return false;
     const std::string extension = absl::AsciiStrToLower(path.substr(dot));
-    return std::find(extensions.begin(), extensions.end(), extension) !=
-           extensions.end();
+    return std::find(endings.begin(), endings.end(), extension) !=
+           endings.end();
   };
   // Names may hold what a pattern would take for its own.
   const auto walk = [&](const auto& self, const std::string& directory,
