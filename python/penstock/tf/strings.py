@@ -19,7 +19,7 @@ import numpy as np
 from penstock import strings as engine
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
-from penstock.tf import _hash, _missing
+from penstock.tf import _hash, _missing, _re2
 from penstock.tf._apply import eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
@@ -279,14 +279,16 @@ def _join_ragged(inputs: Any, axis: Any, keepdims: bool, separator: str) -> Any:
     return RaggedTensor.from_row_lengths(rows, np.ones(len(rows), np.int64))
 
 
-def _pattern(pattern: Any) -> re.Pattern[bytes]:
-    return re.compile(_text(convert_to_tensor(pattern)))
+def _pattern(pattern: Any) -> re.Pattern[str]:
+    return _re2.compiled(_text(convert_to_tensor(pattern)))
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
-    """Whether the whole string matches a pattern."""
+    """Whether the whole string matches a pattern of RE2."""
     compiled = _pattern(pattern)
-    return _each(lambda s: compiled.fullmatch(s) is not None, np.bool_, input)
+    return _each(
+        lambda s: compiled.fullmatch(_re2.text_of(s)) is not None, np.bool_, input
+    )
 
 
 def regex_replace(
@@ -296,16 +298,17 @@ def regex_replace(
     replace_global: bool = True,
     name: str | None = None,
 ) -> Any:
-    r"""What matches a pattern, replaced; ``\1`` stands for a group.
+    r"""What matches a pattern of RE2, replaced; ``\1`` stands for a group.
 
     >>> import penstock.tf as tf
     >>> tf.strings.regex_replace("a1b22", "[0-9]+", "#").numpy()
     b'a#b#'
     """
     compiled = _pattern(pattern)
-    text = _text(convert_to_tensor(rewrite)).replace(rb"\0", rb"\g<0>")
-    count = 0 if replace_global else 1
-    return _each(lambda s: compiled.sub(text, s, count=count), object, input)
+    text = _text(convert_to_tensor(rewrite))
+    return _each(
+        lambda s: _re2.replace(compiled, text, s, replace_global), object, input
+    )
 
 
 def _split(input: Any, function: Callable[[bytes], list[bytes]]) -> Any:
