@@ -99,6 +99,7 @@ def _basic(x: Traced, keys: tuple[Any, ...]) -> Traced:
     scalar = all(_is_int(k) for k in keys) and len(keys) == x.ndim
     ints: list[int] = []
     drop: list[int] = []
+    places: list[tuple[int, int]] = []  # (axis, index) where the size is not known
     axes: list[int] = []
     contiguous = x._contiguous
     whole_so_far = True  # all dimensions in front have at most one value left
@@ -129,15 +130,22 @@ def _basic(x: Traced, keys: tuple[Any, ...]) -> Traced:
             if dim is not None and not -dim <= index < dim:
                 refuse(f"IndexError: index {index} is out of bounds, size {dim}")
             if dim is None:
-                refuse("an index into a dimension that is not known")
-            ints += [index, index + 1 if index != -1 else _NONE, 1]
+                # Gathered, for only that says when the index is out of bounds.
+                ints += [_NONE, _NONE, 1]
+                places.append((axis, max(min(index, 2**62), -(2**62))))
+            else:
+                ints += [index, index + 1 if index != -1 else _NONE, 1]
             drop.append(axis)
             if not whole_so_far:
                 contiguous = False
         else:
             refuse(f"an index of type {type(k).__name__}")
         axis += 1
-    out = emit("slice", x, ints=tuple(ints)) if ints else fresh(x)
+    whole = bool(places) and ints == [_NONE, _NONE, 1] * x.ndim
+    out = emit("slice", x, ints=tuple(ints)) if ints and not whole else fresh(x)
+    for axis, index in places:
+        at = as_constant(np.array([index], np.int64))
+        out = emit("gather", out, at, ints=(axis,))
     if drop:
         out = emit("squeeze", out, ints=tuple(drop))
     if axes:

@@ -125,6 +125,52 @@ def test_static_branches_and_shapes_are_decided_when_traced():
     assert trace(fn, VECTOR).run(np.ones(3, np.float32)) == 3
 
 
+def unknown_size(fn, arrays):
+    """What `fn` gives natively, for rows whose size is not in the spec."""
+    spec = ps.TensorSpec((None,) * arrays[0].ndim, arrays[0].dtype)
+    ds = ps.Dataset.from_generator(lambda: iter(arrays), spec)
+    return ds.map(fn, executor="native")
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x[-1],
+        lambda x: x[0],
+        lambda x: x[1] + x[-2],
+        lambda x: x[-1, 0],
+        lambda x: x[1:, -1],
+        lambda x: x[..., 1],
+        lambda x: x[1, None, ::-1],
+        lambda x: x[::2, None, 0],
+        lambda x: x[0][1],
+        lambda x: x[:, 1].max() + x[-2].reshape(-1).sum(),
+    ],
+)
+def test_integers_index_dimensions_of_unknown_size(fn):
+    shapes = [(2, 3), (4, 2), (2, 3), (3, 3)]
+    arrays = [np.arange(r * c, dtype=np.float32).reshape(r, c) for r, c in shapes]
+    for got, array in zip(unknown_size(fn, arrays), arrays, strict=True):
+        expected = fn(array)
+        assert got.dtype == expected.dtype
+        assert got.shape == expected.shape
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("index", [2, -3, 2**70])
+def test_an_integer_beyond_a_dimension_of_unknown_size_is_an_index_error(index):
+    it = iter(unknown_size(lambda x: x[index], [np.zeros(1000), np.zeros(2)][::-1]))
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 2"):
+        next(it)
+
+
+def test_the_last_of_an_empty_array_is_an_index_error():
+    it = iter(unknown_size(lambda x: x[-1], [np.ones(2), np.zeros(0)]))
+    assert next(it) == 1
+    with pytest.raises(IndexError, match="element 1: index -1 is out of bounds"):
+        next(it)
+
+
 def test_lookup_with_a_traced_index_names_the_element_that_is_out_of_bounds():
     ds = ps.Dataset.range(5).map(lambda i: TABLE[i], executor="native")
     it = iter(ds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import penstock.tf as tf
+import pytest
 
 
 def test_windows_are_templates():
@@ -65,3 +66,23 @@ def test_states_of_window_templates():
     other.load_state_dict(it.state_dict())
     rest = [x.numpy().tolist() for x in other]
     assert first + rest == [[0, 1], [2], [3, 4], [5], [6, 7], [8], [9]]
+
+
+def test_windows_split_into_inputs_and_target_are_native():
+    ds = tf.data.Dataset.range(7).window(4, shift=1, drop_remainder=True)
+    ds = ds.flat_map(lambda w: w.batch(4)).map(lambda w: (w[:-1], w[-1]))
+    assert ds.element_spec == (
+        tf.TensorSpec((None,), tf.int64),
+        tf.TensorSpec((), tf.int64),
+    )
+    assert ds.explain().rstrip().endswith("native")
+    assert [(x.numpy().tolist(), int(y)) for x, y in ds] == [
+        ([i, i + 1, i + 2], i + 3) for i in range(4)
+    ]
+
+
+def test_an_index_beyond_a_dimension_of_unknown_size_is_an_invalid_argument():
+    it = iter(tf.data.Dataset.range(6).batch(4).map(lambda w: w[3]))
+    assert int(next(it)) == 3
+    with pytest.raises(tf.errors.InvalidArgumentError, match="out of bounds"):
+        next(it)
