@@ -228,11 +228,8 @@ def numpy_function(
 def _call_python(func: Any, args: list[Any], Tout: Any) -> Any:
     try:
         result = func(*args)
-    except Exception as error:
-        other = errors.of_function(error)
-        if other is error:
-            raise
-        raise other from error
+    except Exception as error:  # noqa: BLE001 (whatever the user's code raises)
+        errors.raise_of_function(error)
     if Tout is None or (isinstance(Tout, (list, tuple)) and not Tout):
         return ()
     if isinstance(Tout, (list, tuple)):

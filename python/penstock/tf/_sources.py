@@ -13,7 +13,7 @@ from penstock._dataset import Dataset as Engine
 from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock._functions import check_callable
 from penstock._identity import function_identity
-from penstock.tf import _seeds, _shards, _structure
+from penstock.tf import _seeds, _shards, _structure, errors
 from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._options import Options
 from penstock.tf._shapes import RaggedTensorSpec, TensorSpec, spec_from_tf
@@ -82,7 +82,12 @@ class _Generated:
         return self
 
     def __next__(self) -> Any:
-        item = next(self._items)
+        try:
+            item = next(self._items)
+        except StopIteration:
+            raise
+        except Exception as error:  # noqa: BLE001 (whatever the user's code raises)
+            errors.raise_of_function(error)
         if self._signature is None:
             return unwrap(tuple(item) if type(item) is list else item)
         try:
@@ -183,7 +188,10 @@ class _Generator:
         return function_identity((self.fn, self.args))
 
     def __call__(self) -> _Generated:
-        return _Generated(self.fn(*self.args), self.signature)
+        try:
+            return _Generated(self.fn(*self.args), self.signature)
+        except Exception as error:  # noqa: BLE001 (whatever the user's code raises)
+            errors.raise_of_function(error)
 
 
 def _signature(types: Any, shapes: Any) -> Any:

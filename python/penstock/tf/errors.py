@@ -1,8 +1,8 @@
 """`tf.errors`: Penstock's errors under TensorFlow's names.
 
 ``except tf.errors.DataLossError`` catches what a pipeline raises. An exception
-of the user's own function stays what it is; one of a `tf.py_function` is the
-TensorFlow error of its kind as well.
+of the user's own function stays what it is; one of a `tf.py_function` or of a
+generator is the TensorFlow error of its kind as well.
 
 >>> import penstock.tf as tf
 >>> it = iter(tf.data.Dataset.range(1))
@@ -16,7 +16,7 @@ end
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from penstock._errors import (
     AlreadyExistsError,
@@ -117,7 +117,7 @@ _twins: dict[tuple[type, type], Any] = {}
 
 
 def of_function(error: Exception) -> Exception:
-    """The error of a py_function: the user's and TensorFlow's at once."""
+    """The error of a user's function: the user's and TensorFlow's at once."""
     if isinstance(error, OpError):
         return error
     kind: type[OpError] = UnknownError
@@ -145,6 +145,14 @@ def of_function(error: Exception) -> Exception:
         return error
     made.__dict__.update(error.__dict__)
     return made.with_traceback(error.__traceback__)
+
+
+def raise_of_function(error: Exception) -> NoReturn:
+    """Raises what `of_function` makes of an error that is being handled."""
+    other = of_function(error)
+    if other is error:
+        raise error
+    raise other from error
 
 
 __all__ = [

@@ -53,3 +53,38 @@ def test_a_string_is_compared_with_every_one_of_a_list():
     ds = tf.data.Dataset.from_tensor_slices(["/d/cat/1.jpg", "/d/dog/2.jpg"])
     ds = ds.map(lambda p: tf.argmax(tf.strings.split(p, "/")[-2] == ["cat", "dog"]))
     assert [int(x) for x in ds] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (ValueError("v"), tf.errors.InvalidArgumentError),
+        (TypeError("t"), tf.errors.InvalidArgumentError),
+        (RuntimeError("r"), tf.errors.UnknownError),
+        (KeyError("k"), tf.errors.UnknownError),
+        (NotImplementedError("n"), tf.errors.UnimplementedError),
+        (MemoryError("m"), tf.errors.ResourceExhaustedError),
+    ],
+)
+def test_the_error_of_a_generator_is_one_of_tensorflow_and_the_users(raised, kind):
+    def items():
+        yield 1
+        raise raised
+
+    def fails():
+        raise raised
+
+    spec = tf.TensorSpec((), tf.int32)
+    it = iter(tf.data.Dataset.from_generator(items, output_signature=spec))
+    assert int(next(it)) == 1
+    with pytest.raises(kind) as caught:
+        next(it)
+    assert isinstance(caught.value, type(raised))
+    with pytest.raises(kind):
+        list(tf.data.Dataset.from_generator(fails, output_signature=spec))
+
+
+def test_a_generator_that_is_none_is_an_invalid_argument():
+    spec = tf.TensorSpec((), tf.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not iterable"):
+        list(tf.data.Dataset.from_generator(lambda: 5, output_signature=spec))
