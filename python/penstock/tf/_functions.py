@@ -7,6 +7,7 @@ both ways give the same elements.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -202,7 +203,11 @@ def py_function(
     >>> ds = ds.map(lambda x: tf.py_function(halve, [x], tf.float32))
     >>> [float(x) for x in ds]
     [0.0, 0.5, 1.0]
+
+    Without `func` a decorator; the decorated function takes tensors.
     """
+    if func is None:
+        return _decorator(py_function, Tout)
     return _call_python(func, [convert_to_tensor(x) for x in inp or ()], Tout)
 
 
@@ -220,9 +225,28 @@ def numpy_function(
     >>> ds = ds.map(lambda x: tf.numpy_function(np.exp2, [x], tf.float64))
     >>> [float(x) for x in ds]
     [1.0, 2.0]
+
+    Without `func` a decorator; the decorated function takes tensors.
     """
+    if func is None:
+        return _decorator(numpy_function, Tout)
     values = [convert_to_tensor(x).numpy() for x in inp or ()]
     return _call_python(func, values, Tout)
+
+
+def _decorator(function: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
+    """What ``@tf.py_function(Tout=...)`` decorates with."""
+    if Tout is None:
+        raise TypeError("Missing required argument: 'Tout'")
+
+    def decorated(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def call(*inp: Any) -> Any:
+            return function(func, inp, Tout)
+
+        return call
+
+    return decorated
 
 
 def _call_python(func: Any, args: list[Any], Tout: Any) -> Any:

@@ -88,3 +88,26 @@ def test_a_generator_that_is_none_is_an_invalid_argument():
     spec = tf.TensorSpec((), tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="not iterable"):
         list(tf.data.Dataset.from_generator(lambda: 5, output_signature=spec))
+
+
+def test_py_function_and_numpy_function_are_decorators_without_a_function():
+    @tf.numpy_function(Tout=tf.int64)
+    def twice(x):
+        """Twice."""
+        return x * 2
+
+    @tf.py_function(Tout=tf.float32)
+    def added(x, y):
+        return x.numpy() * 2.0 + y.numpy()
+
+    assert twice.__name__ == "twice"
+    assert int(twice(tf.constant(4, tf.int64))) == 8
+    assert float(added(tf.constant(3.0), tf.constant(1.0))) == 7
+    ds = tf.data.Dataset.range(3)
+    assert ds.map(twice).element_spec == tf.TensorSpec(None, tf.int64)
+    assert [int(x) for x in ds.map(twice)] == [0, 2, 4]
+    both = ds.map(lambda x: added(x, x))
+    assert both.element_spec == tf.TensorSpec(None, tf.float32)
+    assert [float(x) for x in both] == [0, 3, 6]
+    with pytest.raises(TypeError, match="Tout"):
+        tf.py_function()
