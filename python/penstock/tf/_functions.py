@@ -208,7 +208,7 @@ def py_function(
     """
     if func is None:
         return _decorator(py_function, Tout)
-    return _call_python(func, [convert_to_tensor(x) for x in inp or ()], Tout)
+    return _call_python(func, [convert_to_tensor(x) for x in inp or ()], Tout, False)
 
 
 def numpy_function(
@@ -218,7 +218,9 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Calls `func` with NumPy values; its results get the dtypes `Tout`.
+    """Calls `func` with NumPy values; its results must have the dtypes `Tout`.
+
+    As NumPy sees them: Python's integers are int64, its floats float64.
 
     >>> import numpy as np, penstock.tf as tf
     >>> ds = tf.data.Dataset.range(2)
@@ -231,7 +233,7 @@ def numpy_function(
     if func is None:
         return _decorator(numpy_function, Tout)
     values = [convert_to_tensor(x).numpy() for x in inp or ()]
-    return _call_python(func, values, Tout)
+    return _call_python(func, values, Tout, True)
 
 
 def _decorator(function: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
@@ -249,22 +251,30 @@ def _decorator(function: Callable[..., Any], Tout: Any) -> Callable[..., Any]:
     return decorated
 
 
-def _call_python(func: Any, args: list[Any], Tout: Any) -> Any:
+def _call_python(func: Any, args: list[Any], Tout: Any, exact: bool) -> Any:
+    """What `func` gives; with `exact` in its own dtypes, which must be `Tout`."""
     try:
         result = func(*args)
     except Exception as error:  # noqa: BLE001 (whatever the user's code raises)
         errors.raise_of_function(error)
-    if Tout is None or (isinstance(Tout, (list, tuple)) and not Tout):
+    several = isinstance(Tout, (list, tuple))
+    wanted = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    if Tout is None or not wanted:
         return ()
-    if isinstance(Tout, (list, tuple)):
-        if not isinstance(result, (list, tuple)):
-            result = [result]
-        if len(result) != len(Tout):
-            raise InvalidArgumentError(
-                f"py_function: func gave {len(result)} values, Tout has {len(Tout)}"
-            )
-        return [_typed(r, t) for r, t in zip(result, Tout)]
-    return _typed(result, Tout)
+    if result is None:
+        results = []
+    elif isinstance(result, (list, tuple)) and (several or exact):
+        results = list(result)
+    else:
+        results = [result]
+    if len(results) != len(wanted):
+        raise InvalidArgumentError(
+            f"pyfunc returns {len(results)} values, but expects to see {len(wanted)} "
+            f"values: func gave {'None' if result is None else type(result).__name__}"
+        )
+    pairs = enumerate(zip(results, wanted))
+    made = [_exact(i, r, t) if exact else _typed(r, t) for i, (r, t) in pairs]
+    return made if several else made[0]
 
 
 def _typed(value: Any, dtype: Any) -> Any:
@@ -272,8 +282,39 @@ def _typed(value: Any, dtype: Any) -> Any:
     kind = as_dtype(getattr(dtype, "dtype", dtype)).dtype
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype != kind:
         both_numbers = value.dtype.kind in "biuf" and kind.kind in "biuf"
-        if not both_numbers:
+        if not both_numbers and not (value.dtype.kind in "SUO" and kind == object):
             raise InvalidArgumentError(
                 f"py_function: func gave {value.dtype}, Tout is {kind}"
             )
-    return convert_to_tensor(value, dtype=kind)
+    try:
+        return convert_to_tensor(value, dtype=kind)
+    except (TypeError, ValueError) as error:
+        errors.raise_of_function(error)
+
+
+# As TensorFlow's messages call them.
+_CALLED = {"float16": "half", "float32": "float", "float64": "double"}
+
+
+def _exact(place: int, value: Any, dtype: Any) -> Any:
+    """A result that has the dtype that was promised, as NumPy sees it."""
+    wanted = as_dtype(getattr(dtype, "dtype", dtype))
+    try:
+        array = np.asarray(bytes(value) if isinstance(value, bytes) else value)
+    except ValueError as error:
+        errors.raise_of_function(error)
+    text = array.dtype.kind in "SU" or (
+        array.dtype == object and all(isinstance(x, (str, bytes)) for x in array.flat)
+    )
+    if array.dtype == object and not text:
+        raise InvalidArgumentError(
+            f"{place}-th value returned by pyfunc is of a type that no tensor has: "
+            f"{value!r}"
+        )
+    given = "string" if text else array.dtype.name
+    if given != wanted.name:
+        raise InvalidArgumentError(
+            f"{place}-th value returned by pyfunc is {_CALLED.get(given, given)}, but "
+            f"expects {_CALLED.get(wanted.name, wanted.name)}"
+        )
+    return convert_to_tensor(value if text else array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import penstock.tf as tf
 import pytest
 
@@ -111,3 +112,55 @@ def test_py_function_and_numpy_function_are_decorators_without_a_function():
     assert [float(x) for x in both] == [0, 3, 6]
     with pytest.raises(TypeError, match="Tout"):
         tf.py_function()
+
+
+def numpy_result(value, Tout):
+    ds = tf.data.Dataset.range(1)
+    return next(iter(ds.map(lambda x: tf.numpy_function(lambda _: value, [x], Tout))))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (1, tf.int64),
+        (1.5, tf.float64),
+        (True, tf.bool),
+        ("s", tf.string),
+        (b"s", tf.string),
+        (np.array(["a", "b"]), tf.string),
+        (np.float32(1), tf.float32),
+        (np.zeros(2, np.uint8), tf.uint8),
+        ([[1, 2]], tf.int64),
+    ],
+)
+def test_a_numpy_function_gives_what_numpy_sees_in_its_result(value, dtype):
+    assert numpy_result(value, dtype).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "message"),
+    [
+        (np.float32(1), tf.int32, "0-th .* is float, but expects int32"),
+        (1, tf.int32, "is int64, but expects int32"),
+        (1.5, tf.float32, "is double, but expects float"),
+        (True, tf.int64, "is bool, but expects int64"),
+        ("s", tf.int64, "is string, but expects int64"),
+        (b"s", tf.int64, "is string, but expects int64"),
+        (np.zeros(2), tf.string, "is double, but expects string"),
+        (None, tf.int64, "returns 0 values, but expects to see 1"),
+        ([1, 2], tf.int64, "returns 2 values, but expects to see 1"),
+        ((1, 2.0), [tf.int64, tf.float32], "1-th .* is double, but expects float"),
+        ((1, None), [tf.int64, tf.int64], "1-th .* no tensor has: None"),
+    ],
+)
+def test_a_numpy_function_of_another_dtype_is_an_invalid_argument(
+    value, dtype, message
+):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        numpy_result(value, dtype)
+
+
+@pytest.mark.parametrize("value", [None, 1.5, "s"])
+def test_a_py_function_without_the_promised_value_is_an_invalid_argument(value):
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.py_function(lambda: value, [], tf.int32)
