@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.tf import _structure
+from penstock._errors import InvalidArgumentError
 from penstock.tf._apply import eager_only
-from penstock.tf._dtypes import int32
+from penstock.tf._dtypes import as_dtype, int32, numpy_dtype
+from penstock.tf._ragged import RaggedTensor
+from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
 from penstock.tf._structure import flatten, map_structure
 from penstock.tf._values import convert_to_tensor, unwrap, wrap
 
@@ -109,17 +111,84 @@ def map_fn(
     >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
     """
-    leaves = [convert_to_tensor(leaf) for leaf in _structure.flatten(elems)]
-    count = len(leaves[0])
-    rows = [
-        fn(map_structure(lambda x, i=i: convert_to_tensor(x)[i], elems))
-        for i in range(count)
-    ]
-    if not rows:
-        return elems
-    return map_structure(
-        lambda *parts: wrap(np.stack([np.asarray(unwrap(p)) for p in parts])), *rows
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    tensors = map_structure(
+        lambda x: x if isinstance(x, RaggedTensor) else convert_to_tensor(x), elems
     )
+    if signature is None and isinstance(tensors, RaggedTensor):
+        signature = _row_spec(tensors)
+    count = len(flatten(tensors)[0])
+    rows = [fn(map_structure(lambda x, i=i: x[i], tensors)) for i in range(count)]
+    if signature is None:
+        if not rows:
+            return elems
+        return map_structure(lambda *parts: _stacked(parts, None), *rows)
+    specs = flatten(signature)
+    columns = list(zip(*map(flatten, rows))) if rows else [()] * len(specs)
+    if len(columns) != len(specs):
+        raise ValueError(
+            f"map_fn: fn gave {len(columns)} values, fn_output_signature has "
+            f"{len(specs)}"
+        )
+    made = iter([_stacked(parts, spec) for parts, spec in zip(columns, specs)])
+    return map_structure(lambda _: next(made), rows[0] if rows else signature)
+
+
+def _row_spec(tensor: RaggedTensor) -> RaggedTensorSpec:
+    """What `fn` must give of the rows of a ragged tensor, if nobody says."""
+    rank = tensor.shape.rank
+    assert rank is not None
+    return RaggedTensorSpec([None] * (rank - 1), tensor.dtype, tensor.ragged_rank - 1)
+
+
+def _stacked(parts: Any, spec: Any) -> Any:
+    """Results for the rows of a tensor as one, as a signature says."""
+    if isinstance(spec, RaggedTensorSpec):
+        return _stacked_ragged(parts, spec)
+    if spec is None:
+        return wrap(np.stack([np.asarray(unwrap(p)) for p in parts]))
+    kind = numpy_dtype(getattr(spec, "dtype", spec))
+    arrays = []
+    for part in parts:
+        known = isinstance(part, (np.ndarray, np.generic, bytes))
+        array = convert_to_tensor(part, None if known else kind)
+        if numpy_dtype(array.dtype) != kind:
+            raise InvalidArgumentError(
+                f"map_fn: fn gave {as_dtype(array.dtype).name}, fn_output_signature "
+                f"is {as_dtype(kind).name}"
+            )
+        arrays.append(np.array(array.numpy(), kind))
+    if arrays:
+        return wrap(np.stack(arrays))
+    shape = spec.shape if isinstance(spec, TensorSpec) else TensorShape(())
+    return wrap(np.zeros((0, *[d or 0 for d in shape.dims or ()]), kind))
+
+
+def _stacked_ragged(parts: Any, spec: RaggedTensorSpec) -> RaggedTensor:
+    """Rows of one ragged rank as a ragged tensor."""
+    levels: list[list[Any]] = [[] for _ in range(spec.ragged_rank + 1)]
+    values = []
+    for part in parts:
+        row = part if isinstance(part, RaggedTensor) else convert_to_tensor(part)
+        splits = row.nested_row_splits if isinstance(row, RaggedTensor) else ()
+        if len(splits) != spec.ragged_rank or not row.shape.rank:
+            raise InvalidArgumentError(
+                f"map_fn: fn gave {part!r}, which is not compatible with the "
+                f"fn_output_signature {spec}"
+            )
+        if row.dtype != spec.dtype:
+            raise InvalidArgumentError(
+                f"map_fn: fn gave {as_dtype(row.dtype).name}, fn_output_signature is "
+                f"{spec.dtype.name}"
+            )
+        levels[0].append([len(row)])
+        for level, ends in zip(levels[1:], splits):
+            level.append(np.diff(np.asarray(ends)))
+        values.append(np.asarray(row.flat_values if splits else row))
+    kind = numpy_dtype(spec.dtype)
+    flat = np.concatenate(values) if values else np.zeros(0, kind)
+    sizes = [np.concatenate([np.zeros(0, np.int64), *level]) for level in levels]
+    return RaggedTensor.from_nested_row_lengths(flat, sizes)
 
 
 def vectorized_map(

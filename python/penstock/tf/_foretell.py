@@ -21,7 +21,8 @@ from penstock._trace_errors import TraceRefused, refuse
 from penstock._trace_inspect import Sandbox
 from penstock._trace_value import Tracer, current
 from penstock.tf import _structure
-from penstock.tf._opaque import Foreign, Opaque, form_of
+from penstock.tf._opaque import Foreign, Opaque, OpaqueRagged, form_of
+from penstock.tf._shapes import spec_from_tf
 from penstock.tf._values import unwrap
 
 
@@ -144,6 +145,8 @@ def _spec(value: Any) -> Any:
     """The spec of a result. Inside a trace."""
     if isinstance(value, Opaque):
         return TensorSpec(value.shape.dims, value.dtype)
+    if isinstance(value, OpaqueRagged):
+        return spec_from_tf(value.spec)
     if isinstance(value, dict):
         return {k: _spec(v) for k, v in value.items()}
     if isinstance(value, tuple):

@@ -20,6 +20,8 @@ from penstock._look import look
 from penstock._trace_value import Traced
 from penstock.tf import _structure, errors
 from penstock.tf._dtypes import as_dtype
+from penstock.tf._ragged import RaggedTensor
+from penstock.tf._shapes import RaggedTensorSpec
 from penstock.tf._values import (
     _SMALL,
     convert_to_tensor,
@@ -208,7 +210,7 @@ def py_function(
     """
     if func is None:
         return _decorator(py_function, Tout)
-    return _call_python(func, [convert_to_tensor(x) for x in inp or ()], Tout, False)
+    return _call_python(func, [_argument(x) for x in inp or ()], Tout, False)
 
 
 def numpy_function(
@@ -232,7 +234,7 @@ def numpy_function(
     """
     if func is None:
         return _decorator(numpy_function, Tout)
-    values = [convert_to_tensor(x).numpy() for x in inp or ()]
+    values = [_argument(x).numpy() for x in inp or ()]
     return _call_python(func, values, Tout, True)
 
 
@@ -277,8 +279,14 @@ def _call_python(func: Any, args: list[Any], Tout: Any, exact: bool) -> Any:
     return made if several else made[0]
 
 
+def _argument(value: Any) -> Any:
+    return value if isinstance(value, RaggedTensor) else convert_to_tensor(value)
+
+
 def _typed(value: Any, dtype: Any) -> Any:
     """A result in the dtype that was promised."""
+    if isinstance(value, RaggedTensor) or isinstance(dtype, RaggedTensorSpec):
+        return _ragged(value, dtype)
     kind = as_dtype(getattr(dtype, "dtype", dtype)).dtype
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype != kind:
         both_numbers = value.dtype.kind in "biuf" and kind.kind in "biuf"
@@ -290,6 +298,20 @@ def _typed(value: Any, dtype: Any) -> Any:
         return convert_to_tensor(value, dtype=kind)
     except (TypeError, ValueError) as error:
         errors.raise_of_function(error)
+
+
+def _ragged(value: Any, spec: Any) -> Any:
+    """A ragged result, which must be as promised."""
+    if (
+        not isinstance(value, RaggedTensor)
+        or not isinstance(spec, RaggedTensorSpec)
+        or (value.dtype, value.ragged_rank) != (spec.dtype, spec.ragged_rank)
+    ):
+        raise InvalidArgumentError(
+            f"py_function: func gave {value!r}, which is not compatible with the Tout "
+            f"{spec}"
+        )
+    return value
 
 
 # As TensorFlow's messages call them.

@@ -28,7 +28,7 @@ from penstock.tf import (
     strings,
 )
 from penstock.tf._dtypes import as_dtype
-from penstock.tf._shapes import TensorShape, TensorSpec
+from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
 from penstock.tf._values import _SMALL, convert_to_tensor
 from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
 
@@ -106,6 +106,21 @@ class Opaque:
     __rtruediv__ = __truediv__
 
 
+class OpaqueRagged(Foreign):
+    """A ragged tensor of which only the spec is known."""
+
+    def __init__(self, spec: RaggedTensorSpec) -> None:
+        super().__init__("a ragged value that no trace has")
+        self.spec = spec
+
+
+def _promised(spec: Any) -> Any:
+    """The value of a `Tout`."""
+    if isinstance(spec, RaggedTensorSpec):
+        return OpaqueRagged(spec)
+    return Opaque(getattr(spec, "dtype", spec))
+
+
 def _static(shape: Any) -> Any:
     """A shape that does not depend on data, for TensorShape."""
     if shape is None or isinstance(shape, TensorShape):
@@ -118,13 +133,13 @@ def _static(shape: Any) -> Any:
 
 def _called(inp: Any, Tout: Any) -> Any:
     for value in inp or ():
-        if isinstance(value, Foreign):
+        if isinstance(value, Foreign) and not isinstance(value, OpaqueRagged):
             refuse("hands something else than tensors on")
     if Tout is None or (isinstance(Tout, (list, tuple)) and not Tout):
         return ()
     if isinstance(Tout, (list, tuple)):
-        return [Opaque(getattr(t, "dtype", t)) for t in Tout]
-    return Opaque(getattr(Tout, "dtype", Tout))
+        return [_promised(t) for t in Tout]
+    return _promised(Tout)
 
 
 def _py_function(
@@ -314,6 +329,7 @@ class Table:
 def _forms() -> dict[int, Any]:
     forms: dict[Any, Any] = {
         TensorSpec: TensorSpec,
+        RaggedTensorSpec: RaggedTensorSpec,
         _functions.py_function: _py_function,
         _functions.numpy_function: _numpy_function,
         _layout.ensure_shape: _ensure_shape,
@@ -346,4 +362,6 @@ def form_of(value: Any) -> Any:
     """What stands for `value` in such a trace, None if it stands for itself."""
     if isinstance(value, (StaticHashTable, StaticVocabularyTable)):
         return Table(value.value_dtype)
+    if isinstance(value, (TensorSpec, RaggedTensorSpec)):
+        return value
     return _forms().get(id(value))

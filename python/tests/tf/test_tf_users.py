@@ -164,3 +164,82 @@ def test_a_numpy_function_of_another_dtype_is_an_invalid_argument(
 def test_a_py_function_without_the_promised_value_is_an_invalid_argument(value):
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.py_function(lambda: value, [], tf.int32)
+
+
+RAGGED = tf.RaggedTensorSpec([None, None], tf.int32)
+
+
+def test_ragged_tensors_pass_through_a_py_function():
+    rows = tf.ragged.constant([[1], [2, 3]])
+    assert int(tf.py_function(lambda y: y.to_tensor().numpy().sum(), [rows], "int32"))
+    twice = tf.py_function(lambda y: y * 2, [rows], RAGGED)
+    assert twice.to_list() == [[2], [4, 6]]
+    both = tf.py_function(lambda y: (y, 1.0), [rows], [RAGGED, tf.float32])
+    assert both[0].to_list() == [[1], [2, 3]]
+    assert float(both[1]) == 1
+    ds = tf.data.Dataset.range(2).map(
+        lambda x: tf.py_function(
+            lambda n: tf.ragged.constant([[1], [2] * int(n)], dtype=tf.int32),
+            [x],
+            tf.RaggedTensorSpec([None, None], tf.int32),
+        )
+    )
+    assert ds.element_spec == RAGGED
+    assert [x.to_list() for x in ds] == [[[1], []], [[1], [2]]]
+    named = tf.data.Dataset.range(2).map(
+        lambda x: tf.py_function(lambda _: rows, [x], RAGGED)
+    )
+    assert named.element_spec == RAGGED
+    assert [x.to_list() for x in named] == [rows.to_list()] * 2
+    for value, Tout in (
+        (rows, tf.int32),
+        (rows, tf.RaggedTensorSpec([None, None], tf.float32)),
+        (tf.constant([[1]]), RAGGED),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not compatible"):
+            tf.py_function(lambda value=value: value, [], Tout)
+
+
+def test_map_fn_takes_and_gives_ragged_tensors():
+    rows = tf.ragged.constant([[1, 2], [], [3]])
+    row = tf.RaggedTensorSpec([None], tf.int32)
+    sums = tf.map_fn(tf.reduce_sum, rows, fn_output_signature=tf.int32)
+    assert sums.numpy().tolist() == [3, 0, 3]
+    expected = [[2, 3], [], [4]]
+    assert tf.map_fn(lambda x: x + 1, rows).to_list() == expected
+    more = tf.map_fn(lambda x: x + 1, rows, fn_output_signature=row)
+    assert more.to_list() == expected
+    made = tf.map_fn(tf.range, tf.constant([3, 0, 2]), fn_output_signature=row)
+    assert made.to_list() == [[0, 1, 2], [], [0, 1]]
+    deep = tf.ragged.constant([[[1], [2, 3]], [[4]]])
+    assert tf.map_fn(lambda x: x * 2, deep).to_list() == [[[2], [4, 6]], [[8]]]
+    last = tf.map_fn(
+        lambda x: tf.reduce_sum(x, axis=1), deep, fn_output_signature=row
+    )
+    assert last.to_list() == [[1, 5], [4]]
+    parts, sizes = tf.map_fn(
+        lambda x: (x, tf.size(x)), rows, fn_output_signature=(row, tf.int32)
+    )
+    assert parts.to_list() == rows.to_list()
+    assert sizes.numpy().tolist() == [2, 0, 1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not compatible"):
+        tf.map_fn(tf.reduce_sum, rows)
+    ds = tf.data.Dataset.from_tensors(rows).map(
+        lambda x: tf.map_fn(lambda r: r + 1, x, fn_output_signature=row)
+    )
+    assert [x.to_list() for x in ds] == [expected]
+
+
+def test_map_fn_gives_the_dtypes_of_its_signature():
+    numbers = tf.constant([1, 2])
+    ones = tf.map_fn(lambda _: 1, numbers, fn_output_signature=tf.float32)
+    assert ones.dtype == tf.float32
+    with pytest.raises(tf.errors.InvalidArgumentError, match="int32"):
+        tf.map_fn(lambda x: x, numbers, fn_output_signature=tf.float32)
+    none = tf.map_fn(lambda x: x, tf.zeros([0]), fn_output_signature=tf.int32)
+    assert none.dtype == tf.int32
+    assert none.shape == (0,)
+    words = tf.map_fn(
+        lambda x: tf.strings.as_string(x), numbers, fn_output_signature=tf.string
+    )
+    assert words.numpy().tolist() == [b"1", b"2"]
