@@ -10,7 +10,14 @@ import numpy as np
 from penstock._ragged import Ragged
 from penstock.tf._dtypes import as_dtype, int64, numpy_dtype
 from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
-from penstock.tf._values import wrap
+from penstock.tf._values import convert_to_tensor, wrap
+
+
+def _array(values: Any) -> Any:
+    """Values with TensorFlow's dtypes: Python's integers are int32, text is bytes."""
+    if isinstance(values, np.ndarray) and values.dtype.kind != "U":
+        return np.asarray(values)
+    return np.asarray(convert_to_tensor(values))
 
 
 class RaggedTensor:
@@ -41,7 +48,7 @@ class RaggedTensor:
         splits = np.asarray(row_splits, np.int64)
         if isinstance(inner, Ragged):
             return cls._of(Ragged(inner.values, (splits, *inner.nested_row_splits)))
-        return cls._of(Ragged(np.asarray(values), (splits,)))
+        return cls._of(Ragged(_array(values), (splits,)))
 
     @classmethod
     def from_row_lengths(
@@ -133,7 +140,7 @@ class RaggedTensor:
             raise ValueError(
                 f"from_tensor: ragged_rank must be 1 here, got {ragged_rank}"
             )
-        array = np.asarray(tensor)
+        array = _array(tensor)
         if lengths is None:
             sizes = np.full(len(array), array.shape[1], np.int64)
             if padding is not None:
@@ -208,8 +215,6 @@ class RaggedTensor:
 
     def with_flat_values(self, new_values: Any) -> RaggedTensor:
         """The same rows with other values."""
-        from penstock.tf._values import convert_to_tensor
-
         flat = np.asarray(convert_to_tensor(new_values))
         splits = tuple(self._penstock_value.nested_row_splits)
         return RaggedTensor._of(Ragged(flat, splits))
@@ -404,8 +409,6 @@ class SparseTensor:
     __penstock_fields__: tuple[str, ...] = ("indices", "values", "dense_shape")
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        from penstock.tf._values import convert_to_tensor
-
         self.indices = convert_to_tensor(indices, "int64")
         self.values = convert_to_tensor(values)
         self.dense_shape = convert_to_tensor(dense_shape, "int64")

@@ -517,3 +517,30 @@ def test_unicode_script():
     ).numpy().tolist() == [-1, 103, 103, 103, -1]
     rows = tf.strings.unicode_script(tf.ragged.constant([[97], [32, 97]]))
     assert rows.to_list() == [[25], [0, 25]]
+
+
+def test_ragged_tensors_of_lists_have_the_dtypes_of_tensorflow():
+    ragged = tf.RaggedTensor
+    for values, dtype in (
+        ([1, 2], tf.int32),
+        ([1.5, 2], tf.float32),
+        (["a", "b"], tf.string),
+        ([True, False], tf.bool),
+        (np.array([1, 2]), tf.int64),
+        (np.array(["a", "b"]), tf.string),
+    ):
+        for made in (
+            ragged.from_row_splits(values, [0, 2]),
+            ragged.from_row_lengths(values, [1, 1]),
+            ragged.from_value_rowids(values, [0, 1]),
+            ragged.from_row_starts(values, [0]),
+            ragged.from_row_limits(values, [2]),
+            ragged.from_uniform_row_length(values, 1),
+            ragged.from_nested_row_splits(values, [[0, 1], [0, 2]]),
+            ragged.from_tensor([values] if isinstance(values, list) else values[None]),
+        ):
+            assert made.dtype == dtype
+            assert made.flat_values.numpy().tolist() == (
+                [b"a", b"b"] if dtype == tf.string else list(values)
+            )
+    assert ragged.from_row_splits([], [0]).dtype == tf.float32
