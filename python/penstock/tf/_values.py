@@ -165,7 +165,7 @@ class Tensor(np.ndarray):
     def __format__(self, spec: str) -> str:
         if self.ndim == 0:
             return format(self.view(np.ndarray)[()], spec)
-        return format(self.view(np.ndarray), spec) if spec else str(self)
+        return format(self.view(np.ndarray), spec)
 
 
 # ``x -= 1`` gives a new tensor: others may hold this one.

@@ -544,3 +544,11 @@ def test_ragged_tensors_of_lists_have_the_dtypes_of_tensorflow():
                 [b"a", b"b"] if dtype == tf.string else list(values)
             )
     assert ragged.from_row_splits([], [0]).dtype == tf.float32
+
+
+def test_tensors_in_f_strings_are_their_numpy_values():
+    assert f"{tf.constant([1.5])}" == "[1.5]"
+    assert f"{tf.constant([[1], [2]])}" == "[[1]\n [2]]"
+    assert f"{tf.constant(['a'])}" == "[b'a']"
+    assert f"{tf.constant(1.5)} {tf.constant('a')}" == "1.5 b'a'"
+    assert str(tf.constant([1])) == "tf.Tensor([1], shape=(1,), dtype=int32)"
