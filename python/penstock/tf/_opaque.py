@@ -23,11 +23,14 @@ from penstock.tf import (
     _layout,
     _making,
     _selection,
+    _structure,
     debugging,
     io,
+    sparse,
     strings,
 )
 from penstock.tf._dtypes import as_dtype
+from penstock.tf._ragged import SparseTensor
 from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
 from penstock.tf._values import _SMALL, convert_to_tensor
 from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
@@ -313,6 +316,28 @@ def _parse_tensor(serialized: Any, out_type: Any, name: Any = None) -> Any:
     return Opaque(out_type)
 
 
+def _sparse(indices: Any, values: Any, dense_shape: Any) -> Any:
+    """A sparse tensor, as the parts that it travels as."""
+    dtype, _ = _known(values)
+    _, shape = _known(dense_shape)
+    if shape is None or len(shape) != 1:
+        refuse("a sparse tensor of unknown rank")
+    return _sparse_parts(dtype, shape[0])
+
+
+def _from_dense(tensor: Any, name: Any = None) -> Any:
+    dtype, shape = _known(tensor)
+    if shape is None:
+        refuse("a sparse tensor of unknown rank")
+    return _sparse_parts(dtype, len(shape))
+
+
+def _sparse_parts(dtype: Any, rank: int | None) -> Any:
+    return _structure.carrier(SparseTensor)(
+        Opaque("int64", [None, rank]), Opaque(dtype, [None]), Opaque("int64", [rank])
+    )
+
+
 class Table:
     """A table to look up in."""
 
@@ -343,6 +368,8 @@ def _forms() -> dict[int, Any]:
         _control.cond: _cond,
         debugging.check_numerics: _like_first(),
         io.parse_tensor: _parse_tensor,
+        SparseTensor: _sparse,
+        sparse.from_dense: _from_dense,
         strings.bytes_split: _pieces("string"),
         strings.unicode_split: _pieces("string"),
         strings.unicode_decode: _pieces("int32"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
 
@@ -163,3 +164,23 @@ def test_rows_of_a_sparse_tensor_are_batched_to_one():
     (pair,) = tf.data.Dataset.zip((rows, tf.data.Dataset.range(2))).batch(2)
     assert tf.sparse.to_dense(pair[0]).numpy().tolist() == [[1, 0, 0, 0], [0, 0, 2, 3]]
     assert pair[1].numpy().tolist() == [0, 1]
+
+
+def test_sparse_tensors_that_a_python_function_makes_are_batched():
+    dense = tf.sparse.to_dense
+    ds = tf.data.Dataset.range(3).map(lambda x: tf.SparseTensor([[x]], [1.0], [5]))
+    assert ds.element_spec == tf.SparseTensorSpec([None], tf.float32)
+    got = [dense(b).numpy().tolist() for b in ds.batch(2)]
+    rows = np.eye(3, 5, dtype=np.float32)
+    assert got == [rows[:2].tolist(), rows[2:].tolist()]
+    made = tf.data.Dataset.from_tensor_slices(rows).map(tf.sparse.from_dense)
+    assert [dense(b).numpy().tolist() for b in made.batch(2)] == got
+    named = tf.data.Dataset.from_tensor_slices(rows).map(
+        lambda x: {"sparse": tf.sparse.from_dense(x), "dense": x}
+    )
+    assert named.element_spec == {
+        "sparse": tf.SparseTensorSpec([None], tf.float32),
+        "dense": tf.TensorSpec([5], tf.float32),
+    }
+    for batch in named.batch(2):
+        np.testing.assert_array_equal(dense(batch["sparse"]), batch["dense"])
