@@ -39,8 +39,13 @@ _STAND_INS = frozenset(("tf.config", "tf.distribute"))
 _INSTEAD = {
     "tf.data.experimental.service": "one process per host reads its own `shard`",
     "tf.data.experimental.distributed_save": "`Dataset.save` writes from one process",
-    "tf.data.experimental.make_saveable_from_iterator": (
-        "`it.state_dict()` and `it.load_state_dict(state)` keep where it is"
+    **dict.fromkeys(
+        (
+            "tf.data.experimental.make_saveable_from_iterator",
+            "tf.train.Checkpoint",
+            "tf.train.CheckpointManager",
+        ),
+        "`it.state_dict()` and `it.load_state_dict(state)` keep where an iterator is",
     ),
     "tf.keras": "models are Keras's own: give them the arrays of the pipeline",
     "tf.Variable": "keep state in `Dataset.scan`, or in Python",

@@ -74,17 +74,17 @@ def as_string(
 
     def text(value: Any) -> bytes:
         if isinstance(value, (bool, np.bool_)):
-            made = "true" if value else "false"
-        elif isinstance(value, (float, np.floating)):
+            return b"true" if value else b"false"
+        if isinstance(value, (float, np.floating)):
             kind = "e" if scientific else "g" if shortest else "f"
             digits = 6 if precision < 0 else precision
-            made = f"{float(value):.{digits}{kind}}"
-        else:
-            made = str(int(value))
-        if width > len(made):
-            made = made.rjust(width, fill or " ")
-        return made.encode()
+            return (f"%{flags}.{digits}{kind}" % float(value)).encode()
+        return (f"%{flags}d" % int(value)).encode()
 
+    if fill not in ("", " ", "+", "-", "0", "#"):
+        raise InvalidArgumentError(f'as_string: Fill argument not supported: "{fill}"')
+    # As C's printf: "0" pads behind the sign, "-" behind the number, "+" adds a sign.
+    flags = fill + (str(int(width)) if width >= 0 else "")
     return _each(text, object, input)
 
 
@@ -359,6 +359,9 @@ def substr(
     return _each(part, object, input, pos, len)
 
 
+_HEX = re.compile(rb"\s*[+-]?0[xX]")
+
+
 @traceable
 def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Any:
     """Text as numbers.
@@ -373,8 +376,15 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> A
 
     def number(s: bytes) -> Any:
         try:
-            return int(s) if kind.kind in "iu" else float(s)
-        except ValueError:
+            if b"_" in s:  # Python's own numbers may have it
+                raise ValueError
+            if kind.kind not in "iu":
+                return float.fromhex(s.decode()) if _HEX.match(s) else float(s)
+            made = int(s)
+            if not np.iinfo(kind).min <= made <= np.iinfo(kind).max:
+                raise ValueError
+            return made
+        except (ValueError, OverflowError):
             raise InvalidArgumentError(
                 "to_number: StringToNumberOp could not correctly convert string: "
                 f"{s.decode(errors='replace')}"

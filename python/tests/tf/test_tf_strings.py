@@ -74,3 +74,39 @@ def test_what_re2_refuses_is_an_invalid_argument(pattern):
 def test_a_rewrite_of_no_group_is_an_invalid_argument(rewrite):
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid rewrite"):
         tf.strings.regex_replace("a", "a", rewrite)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0x10", 16), (" -0x1p4 ", -16), ("1e3", 1000), ("+5", 5), ("\t5\n", 5)],
+)
+def test_numbers_of_text_are_those_of_c(text, expected):
+    assert float(tf.strings.to_number(text)) == expected
+
+
+@pytest.mark.parametrize("text", ["1_0", "", " ", "1f", "0b1"])
+@pytest.mark.parametrize("dtype", [tf.float32, tf.int32, tf.int64])
+def test_text_that_is_no_number_is_an_invalid_argument(text, dtype):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly"):
+        tf.strings.to_number(text, dtype)
+
+
+def test_an_integer_that_does_not_fit_is_an_invalid_argument():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly"):
+        tf.strings.to_number("3000000000", tf.int32)
+
+
+@pytest.mark.parametrize(
+    ("value", "fill", "expected"),
+    [
+        (-3, "0", b"-0000003"),
+        (-3, "-", b"-3      "),
+        (-3, " ", b"      -3"),
+        (-3, "", b"      -3"),
+        (3, "+", b"      +3"),
+        (-3.5, "0", b"-3.500000"),
+        (True, "0", b"true"),
+    ],
+)
+def test_numbers_are_filled_as_c_fills_them(value, fill, expected):
+    assert tf.strings.as_string(value, width=8, fill=fill).numpy() == expected

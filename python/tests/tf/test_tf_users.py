@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import penstock.tf as tf
 import pytest
@@ -243,3 +245,9 @@ def test_map_fn_gives_the_dtypes_of_its_signature():
         lambda x: tf.strings.as_string(x), numbers, fn_output_signature=tf.string
     )
     assert words.numpy().tolist() == [b"1", b"2"]
+
+
+def test_a_checkpoint_names_the_state_of_the_iterator(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if not installed
+    with pytest.raises(AttributeError, match=r"state_dict\(\).*load_state_dict"):
+        tf.train.Checkpoint(iterator=iter(tf.data.Dataset.range(3)))
