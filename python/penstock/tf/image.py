@@ -82,6 +82,8 @@ from penstock.tf._values import convert_to_tensor, has_traced, wrap
 class ResizeMethod(str, enum.Enum):
     """How `resize` computes its pixels."""
 
+    __penstock_traceable__ = True  # its members are constants
+
     AREA = "area"
     BICUBIC = "bicubic"
     BILINEAR = "bilinear"

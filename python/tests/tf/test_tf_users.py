@@ -251,3 +251,22 @@ def test_a_checkpoint_names_the_state_of_the_iterator(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if not installed
     with pytest.raises(AttributeError, match=r"state_dict\(\).*load_state_dict"):
         tf.train.Checkpoint(iterator=iter(tf.data.Dataset.range(3)))
+
+
+def test_methods_of_resize_are_constants_of_a_traced_function():
+    image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    ds = tf.data.Dataset.from_tensors(image)
+    nearest = ds.map(
+        lambda i: tf.image.resize(
+            i, (2, 2), method=tf.image.ResizeMethod.NEAREST_NEIGHBOR
+        )
+    )
+    assert nearest.element_spec == tf.TensorSpec((2, 2, 3), tf.uint8)
+    assert nearest.explain().rstrip().endswith("native")
+    np.testing.assert_array_equal(
+        next(iter(nearest)), tf.image.resize(image, (2, 2), method="nearest")
+    )
+    bilinear = ds.map(
+        lambda i: tf.image.resize(i, (2, 2), tf.image.ResizeMethod.BILINEAR)
+    )
+    assert bilinear.element_spec == tf.TensorSpec((2, 2, 3), tf.float32)
