@@ -8,13 +8,30 @@ from typing import TYPE_CHECKING, Any
 from penstock._errors import InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE
-from penstock._spec import UNKNOWN_SPEC
+from penstock._spec import UNKNOWN_SPEC, TensorSpec
 from penstock.tf._deriving import Deriving, whole
 from penstock.tf._functions import ScanCall, call
+from penstock.tf._shapes import spec_to_tf
 from penstock.tf._values import unwrap
 
 if TYPE_CHECKING:
     from penstock.tf._dataset import Dataset
+
+
+def _check_predicate(predicate: Any, elements: Any) -> None:
+    """Fails where a trace shows that a predicate gives no truth value."""
+    from penstock.tf._foretell import foretell
+
+    if elements is UNKNOWN_SPEC:
+        return
+    spec = foretell(call("filter", predicate, "element"), elements)
+    if isinstance(spec, TensorSpec) and (
+        spec.dtype.name != "bool" or spec.shape not in (None, ())
+    ):
+        raise ValueError(
+            "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, "
+            f"but its return type is {spec_to_tf(spec)}."
+        )
 
 
 class Mapping(Deriving):
@@ -79,6 +96,7 @@ class Mapping(Deriving):
         serial = self._penstock_value.filter(fn, 1, name=name)
         if _last_function(serial).executor == "native":
             return self._same(self._penstock_value.filter(fn, name=name))
+        _check_predicate(predicate, self._penstock_value.element_spec)
         return self._same(serial)
 
     def flat_map(

@@ -270,3 +270,19 @@ def test_methods_of_resize_are_constants_of_a_traced_function():
         lambda i: tf.image.resize(i, (2, 2), tf.image.ResizeMethod.BILINEAR)
     )
     assert bilinear.element_spec == tf.TensorSpec((2, 2, 3), tf.float32)
+
+
+@pytest.mark.parametrize(
+    "predicate", [lambda x: x, lambda x: 1, lambda x: tf.stack([x > 1])]
+)
+def test_a_predicate_of_no_truth_value_fails_when_the_graph_is_built(predicate):
+    with pytest.raises(ValueError, match="must return a `tf.bool` scalar"):
+        tf.data.Dataset.range(5).filter(predicate)
+
+
+def test_predicates_that_run_as_python_are_not_judged_early():
+    ds = tf.data.Dataset.range(5)
+    odd = ds.filter(lambda x: tf.py_function(lambda y: y % 2 == 1, [x], tf.bool))
+    assert [int(x) for x in odd] == [1, 3]
+    assert [int(x) for x in ds.filter(lambda x: bool(x % 2 == 1))] == [1, 3]
+    assert len(list(ds.filter(lambda x: True))) == 5
