@@ -44,7 +44,8 @@ class Batching(Deriving):
         size, drop = whole(batch_size, "batch_size"), bool(drop_remainder)
         if self._ragged:
             return self.ragged_batch(size, drop, name=name)
-        return self._then(self._penstock_value.batch(size, drop, name=name))
+        made = self._then(self._penstock_value.batch(size, drop, name=name))
+        return self._as_long(made)
 
     def padded_batch(
         self,

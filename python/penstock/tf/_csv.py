@@ -115,7 +115,7 @@ class CsvDataset(Dataset):
         keys = tuple(columns)
         self._penstock_value = rows.map(lambda row: tuple([row[k] for k in keys]))
         self._options = Options()
-        self._ragged = False
+        self._ragged = self._endless = False
         self._running = None
 
     def __reduce__(self) -> Any:
@@ -382,7 +382,7 @@ class SqlDataset(Dataset):
         made = Dataset.from_generator(generate, output_signature=specs)
         self._penstock_value = made._penstock_value
         self._options = Options()
-        self._ragged = False
+        self._ragged = self._endless = False
         self._running = None
 
     def __reduce__(self) -> Any:

@@ -40,6 +40,7 @@ class Dataset(Sources, Transforms):
 
     __slots__ = (
         "__weakref__",
+        "_endless",
         "_indexed",
         "_options",
         "_penstock_value",
@@ -48,6 +49,7 @@ class Dataset(Sources, Transforms):
     )
     _penstock_value: engine_dataset.Dataset
     _options: Options
+    _endless: bool  # repeats what may be empty, and then ends
     _ragged: bool  # rows of a ragged tensor: a batch of them is one again
     _running: engine_dataset.Dataset | None
     _indexed: engine_dataset.Dataset | None
@@ -72,13 +74,18 @@ class Dataset(Sources, Transforms):
 
     @classmethod
     def _of(
-        cls, engine: Any, options: Options | None = None, ragged: bool = False
+        cls,
+        engine: Any,
+        options: Options | None = None,
+        ragged: bool = False,
+        endless: bool = False,
     ) -> Dataset:
         """A dataset of ours around one of the engine's."""
         self = object.__new__(Dataset)
         self._penstock_value = engine
         self._options = options or Options()
         self._ragged = ragged
+        self._endless = endless
         self._running = self._indexed = None
         return self
 
@@ -102,10 +109,15 @@ class Dataset(Sources, Transforms):
         >>> ds.cardinality().numpy(), ds.repeat().cardinality().numpy()
         (np.int64(3), np.int64(-1))
         """
-        return Int64(self._penstock_value.cardinality())
+        return Int64(self._count())
+
+    def _count(self) -> int:
+        """The cardinality; of `repeat()` infinite, whether it may end or not."""
+        count: int = self._penstock_value.cardinality()
+        return INFINITE if self._endless and count == UNKNOWN else count
 
     def __len__(self) -> int:
-        count = self._penstock_value.cardinality()
+        count = self._count()
         if count == INFINITE:
             raise TypeError("The dataset is infinite.")
         if count == UNKNOWN:
@@ -283,7 +295,8 @@ class Dataset(Sources, Transforms):
         return self
 
     def __reduce__(self) -> Any:
-        return Dataset._of, (self._penstock_value, self._options, self._ragged)
+        state = self._penstock_value, self._options, self._ragged, self._endless
+        return Dataset._of, state
 
 
 def _with_random_access(engine: engine_dataset.Dataset) -> engine_dataset.Dataset:

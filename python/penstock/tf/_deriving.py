@@ -29,6 +29,7 @@ class Deriving:
     __slots__ = ()
     _penstock_value: Any
     _ragged: bool
+    _endless: bool
     options: Callable[[], Options]
 
     def _then(self, engine: Any) -> Dataset:
@@ -42,4 +43,9 @@ class Deriving:
         """The next dataset of the chain, whose elements are of the same kind."""
         made = self._then(engine)
         made._ragged = self._ragged
+        return made
+
+    def _as_long(self, made: Dataset) -> Dataset:
+        """`made` of this one, which is endless if this one is."""
+        made._endless = self._endless
         return made

@@ -82,8 +82,8 @@ class Mapping(Deriving):
                 )
         native = _last_function(made).executor == "native"
         if num_parallel_calls is None and native:
-            return self._then(engine.map(fn, output_signature=spec, name=name))
-        return self._then(made)
+            made = engine.map(fn, output_signature=spec, name=name)
+        return self._as_long(self._then(made))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which `predicate` is true.

@@ -46,9 +46,10 @@ class Ordering(Deriving):
         reshuffle = (
             True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
         )
-        return self._same(
+        made = self._same(
             self._penstock_value.shuffle(size, _seeds.of(seed), reshuffle, name=name)
         )
+        return self._as_long(made)
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The elements `count` times; without it, for ever.
@@ -62,7 +63,9 @@ class Ordering(Deriving):
             if count is None or whole(count, "count") < 0
             else whole(count, "count")
         )
-        return self._same(self._penstock_value.repeat(times, name=name))
+        made = self._same(self._penstock_value.repeat(times, name=name))
+        made._endless = times is None or (self._endless and times > 0)
+        return made
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first `count` elements; all for -1.
@@ -85,7 +88,9 @@ class Ordering(Deriving):
         number = whole(count, "count")
         if number < 0:
             return self.take(0, name=name)
-        return self._same(self._penstock_value.skip(number, name=name))
+        return self._as_long(
+            self._same(self._penstock_value.skip(number, name=name))
+        )
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, beginning with element `index`.

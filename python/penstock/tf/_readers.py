@@ -23,7 +23,7 @@ class _Reader(Dataset):
         """`read` makes the engine's dataset of file names."""
         files = paths(filenames)
         self._options = Options()
-        self._ragged = False
+        self._ragged = self._endless = False
         self._running = None
         if isinstance(files, list) and not files:
             self._penstock_value = Engine.from_tensor_slices(np.empty(0, object))

@@ -70,7 +70,8 @@ class Running(Deriving):
         4
         """
         size = AUTOTUNE if buffer_size is None else whole(buffer_size, "buffer_size")
-        return self._same(self._penstock_value.prefetch(size, name=name))
+        made = self._same(self._penstock_value.prefetch(size, name=name))
+        return self._as_long(made)
 
     def ignore_errors(
         self, log_warning: bool = False, name: str | None = None
@@ -102,4 +103,4 @@ class Running(Deriving):
         merged = self._options.merge(options)
         made = self._same(self._penstock_value.with_options(options._engine()))
         made._options = merged
-        return made
+        return self._as_long(made)

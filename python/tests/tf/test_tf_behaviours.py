@@ -607,3 +607,25 @@ def test_datasets_are_pickled_with_their_options(tmp_path):
     (tmp_path / "a").write_text("one\n")
     lines = tf.data.TextLineDataset(str(tmp_path / "a"))
     assert values(pickle.loads(pickle.dumps(lines))) == [b"one"]
+
+
+def test_what_is_repeated_for_ever_is_infinite_also_of_unknown_size():
+    unknown = Dataset.range(5).filter(lambda x: x > 1)
+    endless = unknown.repeat()
+    for ds in (
+        endless,
+        unknown.repeat(-1),
+        endless.map(lambda x: x + 1),
+        endless.batch(2).prefetch(1),
+        endless.shuffle(3, seed=1),
+        endless.skip(1),
+        endless.with_options(tf.data.Options()),
+        endless.repeat(2),
+    ):
+        assert int(ds.cardinality()) == tf.data.INFINITE_CARDINALITY
+        with pytest.raises(TypeError, match="infinite"):
+            len(ds)
+    for ds in (unknown, unknown.repeat(2), endless.filter(lambda x: x > 2)):
+        assert int(ds.cardinality()) == tf.data.UNKNOWN_CARDINALITY
+    assert int(endless.repeat(0).cardinality()) == 0
+    assert values(endless.take(4)) == [2, 3, 4, 2]
