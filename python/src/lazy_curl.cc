@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-/// lib/libpenstock_curl.*.so beside _penstock.*.so, which this is part of: among
-/// the modules it would be taken for one.
+/// lib/libpenstock_curl.*.so beside _penstock.*.so, which this is part of:
+/// among the modules it would be taken for one.
 std::string library_path() {
   static const char here = 0;
   Dl_info info = {};

@@ -741,6 +741,8 @@ def test_an_npy_file_that_became_shorter_is_an_error(tmp_path):
         np.save(file, np.arange(3))
     with pytest.raises(ps.DataLossError, match="is shorter than"):
         ds.to_list()
+
+
 def test_csv_a_stray_quote_costs_its_own_record_only(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('n,what\n1,a\n2,6" pipe\n3,"b\nb"\n4,c\n')

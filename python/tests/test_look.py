@@ -8,11 +8,11 @@ import types
 from unittest import mock
 
 import numpy as np
+import penstock.tf as tf
 import pytest
 from penstock._look import look
 
 import penstock as ps
-import penstock.tf as tf
 
 EXECUTORS = ("auto", "thread", "process")
 

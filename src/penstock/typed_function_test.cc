@@ -114,7 +114,8 @@ TEST(TypedFunction, WhatItThrowsInAReduceIsTheCause) {
     });
     FAIL() << "it threw nothing";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "reduce: element 2: the function threw: planted");
+    EXPECT_STREQ(error.what(),
+                 "reduce: element 2: the function threw: planted");
     EXPECT_THROW(std::rethrow_exception(error.cause()), std::runtime_error);
   }
 }

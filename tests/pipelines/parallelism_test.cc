@@ -379,9 +379,9 @@ TEST(Prefetch, CallsInsideNestedDatasetsRunSideBySide) {
     const Dataset outer = Dataset::range(80 / rows);
     for (const Dataset& nested :
          {outer.interleave(open, {.cycle_length = 4, .block_length = 1}),
-          outer.interleave(open, {.cycle_length = 4,
-                                  .block_length = 1,
-                                  .deterministic = false}),
+          outer.interleave(
+              open,
+              {.cycle_length = 4, .block_length = 1, .deterministic = false}),
           outer.flat_map(open)}) {
       const Dataset dataset = nested.prefetch(8);
       SCOPED_TRACE(dataset.explain());

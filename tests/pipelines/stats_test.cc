@@ -87,8 +87,8 @@ TEST(Stats, BusyTimeOfShortBlocksIsEstimated) {
   const double ms = static_cast<double>(stage(stats, "map#1").busy_ns) / 1e6;
   // Wide: a preempted sample may shift time to another stage.
   EXPECT_GE(ms, 100 * 0.3);
-  // A worker cannot have been busy for longer than there was time. There are two
-  // where other programs held the one up until its call was taken to block.
+  // A worker cannot have been busy for longer than there was time. There are
+  // two where other programs held the one up until its call was taken to block.
   const auto workers =
       static_cast<double>(stage(stats, "map#1").max_parallelism);
   EXPECT_LE(ms, workers * static_cast<double>(stats.elapsed_ns) / 1e6);

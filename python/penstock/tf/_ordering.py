@@ -88,9 +88,7 @@ class Ordering(Deriving):
         number = whole(count, "count")
         if number < 0:
             return self.take(0, name=name)
-        return self._as_long(
-            self._same(self._penstock_value.skip(number, name=name))
-        )
+        return self._as_long(self._same(self._penstock_value.skip(number, name=name)))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, beginning with element `index`.

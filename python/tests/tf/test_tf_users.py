@@ -215,9 +215,7 @@ def test_map_fn_takes_and_gives_ragged_tensors():
     assert made.to_list() == [[0, 1, 2], [], [0, 1]]
     deep = tf.ragged.constant([[[1], [2, 3]], [[4]]])
     assert tf.map_fn(lambda x: x * 2, deep).to_list() == [[[2], [4, 6]], [[8]]]
-    last = tf.map_fn(
-        lambda x: tf.reduce_sum(x, axis=1), deep, fn_output_signature=row
-    )
+    last = tf.map_fn(lambda x: tf.reduce_sum(x, axis=1), deep, fn_output_signature=row)
     assert last.to_list() == [[1, 5], [4]]
     parts, sizes = tf.map_fn(
         lambda x: (x, tf.size(x)), rows, fn_output_signature=(row, tf.int32)

@@ -162,8 +162,11 @@ TEST(Arrow, StringViewsAreShortOrInABuffer) {
   EXPECT_EQ((*got)[0].str(0), "twelve bytes");
   EXPECT_EQ((*got)[0].str(1), "a string of some length");
   EXPECT_EQ((*got)[0].str(2), "");
-  const View wrong[] = {{23, {}, 1, 2}, {23, {}, -1, 2}, {23, {}, 0, 5},
-                        {23, {}, 0, -1}, {-1, {}, 0, 0}};
+  const View wrong[] = {{23, {}, 1, 2},
+                        {23, {}, -1, 2},
+                        {23, {}, 0, 5},
+                        {23, {}, 0, -1},
+                        {-1, {}, 0, 0}};
   for (const View& view : wrong) {
     views[1] = view;
     EXPECT_THAT(error_of_columns({&column}),
@@ -251,8 +254,8 @@ TEST(Arrow, LengthsAndWidthsAreChecked) {
   Made strings("U", 2, {nullptr, falling, "abcd"});
   EXPECT_THAT(error_of_columns({&strings}), HasSubstr("do not rise"));
   Made items("l", 6, {nullptr, kNumbers}, "item");
-  for (const char* format : {"+w:4", "+w:-1", "+w:0", "+w:x",
-                             "+w:9223372036854775807"}) {
+  for (const char* format :
+       {"+w:4", "+w:-1", "+w:0", "+w:x", "+w:9223372036854775807"}) {
     Made list(format, 2, {nullptr});
     list.with(items);
     EXPECT_THAT(error_of_columns({&list}), HasSubstr("column 'x' has "))

@@ -266,8 +266,7 @@ StatusOr<Tensor> read_npy(const NpyHeader& header, std::string_view data) {
   if (header.dtype == DType::kString) {
     return convert_strings(header, data.data());
   }
-  PS_ASSIGN_OR_RETURN(Tensor out,
-                      Tensor::allocate(header.dtype, header.shape));
+  PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(header.dtype, header.shape));
   if (data.empty()) return out;
   char* const to = reinterpret_cast<char*>(out.mutable_data());
   if (!header.converted()) {
@@ -325,9 +324,9 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
       return absl::UnimplementedError(".npz above 4 GiB is not supported");
     }
     if (method != 0 && method != 8) {
-      return absl::UnimplementedError(absl::StrCat(
-          "'", member.name, "' is compressed by method ", method,
-          ": save it with numpy.savez or numpy.savez_compressed"));
+      return absl::UnimplementedError(
+          absl::StrCat("'", member.name, "' is compressed by method ", method,
+                       ": save it with numpy.savez or numpy.savez_compressed"));
     }
     // No deflated byte stands for more than 1032: a larger size would only be
     // memory that the file does not fill.

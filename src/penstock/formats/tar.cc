@@ -193,8 +193,8 @@ bool split_tar_name(std::string_view name, std::string_view& key,
       dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
   // As WebDataset has it, but that a hidden file in a folder is none either.
   const std::string_view first = name.substr(0, name.find('/'));
-  const bool meta = first.size() >= 4 && first.starts_with("__") &&
-                    first.ends_with("__");
+  const bool meta =
+      first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
   return !meta && !field.empty() && dot > last;
 }
 
@@ -365,9 +365,8 @@ class TarCut {
       const auto size = static_cast<std::int64_t>(member.file.size);
       const auto held = static_cast<std::int64_t>(member.end - begin);
       if (wanted) files += size;
-      if ((any || wanted) &&
-          (files > in_.max_record_bytes ||
-           held - kMaxOverhead > in_.max_record_bytes)) {
+      if ((any || wanted) && (files > in_.max_record_bytes ||
+                              held - kMaxOverhead > in_.max_record_bytes)) {
         return refuse(begin, end,
                       annotate(record_too_large(
                                    files > in_.max_record_bytes ? files : held,

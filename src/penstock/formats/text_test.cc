@@ -118,9 +118,9 @@ TEST(Csv, AQuoteOpensOnlyAtTheBeginningOfAField) {
     EXPECT_THAT(cut(tabs, "a,\"b\nc\t\"\nd\"\n", step),
                 ElementsAre("a,\"b", "c\t\"\nd\""));
     // One above the limit is passed over to the same end.
-    EXPECT_THAT(cut(plain, "1234567,\"\n\"\"\n\",\"x\r\n\"\nb\"\"\nc", step,
-                    2, 4),
-                ElementsAre(HasSubstr("record 0"), "b\"\"", "c"));
+    EXPECT_THAT(
+        cut(plain, "1234567,\"\n\"\"\n\",\"x\r\n\"\nb\"\"\nc", step, 2, 4),
+        ElementsAre(HasSubstr("record 0"), "b\"\"", "c"));
     EXPECT_THAT(cut(plain, "1234567\",\n8\n", step, 2, 4),
                 ElementsAre(HasSubstr("record 0"), "8"));
   }
@@ -404,14 +404,17 @@ TEST(Json, ALineIsOneWholeObject) {
 
 TEST(Json, KeysMayBeWrittenWithEscapes) {
   JsonField deep{"v", DType::kInt64, false, Tensor::scalar(std::int64_t{-1})};
-  deep.key = "gr\xc3\xb6\xc3\x9f" "e.\"v";
+  deep.key =
+      "gr\xc3\xb6\xc3\x9f"
+      "e.\"v";
   EXPECT_THAT(
-      json_values(deep, {R"({"gr\u00f6\u00dfe": {"\"v": 3}})",
-                         R"({"x": "\n", "gr\u00f6\u00dfe": {"w": 1}})",
-                         "{\"gr\xc3\xb6\xc3\x9f" "e\": {\"\\u0022v\": 4}}",
-                         R"({"gr\u00f6": 1, "\ud83d\ude00": [], "y": {}})",
-                         R"({"gr\u00f6\u00dfe": null})",
-                         R"({"gr\u00f6\u00dfe": 1})"}),
+      json_values(
+          deep, {R"({"gr\u00f6\u00dfe": {"\"v": 3}})",
+                 R"({"x": "\n", "gr\u00f6\u00dfe": {"w": 1}})",
+                 "{\"gr\xc3\xb6\xc3\x9f"
+                 "e\": {\"\\u0022v\": 4}}",
+                 R"({"gr\u00f6": 1, "\ud83d\ude00": [], "y": {}})",
+                 R"({"gr\u00f6\u00dfe": null})", R"({"gr\u00f6\u00dfe": 1})"}),
       ElementsAre("3", "-1", "4", "-1", "-1", HasSubstr("must be int64")));
   EXPECT_THAT(json_values({"s", DType::kString}, {R"({"\u0073": "x\\"})"}),
               ElementsAre("x\\"));
@@ -441,8 +444,10 @@ void expect_range(const std::string& low, const std::string& high,
           .value();
   const std::vector<std::string> lines{
       "{\"i\": " + low + ", \"l\": [" + low + ", " + high + "]}",
-      "{\"i\": " + high + "}", "{\"i\": " + below + "}",
-      "{\"i\": " + above + "}", "{\"i\": 1, \"l\": [" + above + "]}",
+      "{\"i\": " + high + "}",
+      "{\"i\": " + below + "}",
+      "{\"i\": " + above + "}",
+      "{\"i\": 1, \"l\": [" + above + "]}",
       "{\"i\": 1.5}"};
   const std::vector<std::string_view> records(lines.begin(), lines.end());
   std::vector<JsonParser::Values> out;
@@ -693,9 +698,9 @@ Tensor array_of(const std::string& dict, std::string_view data) {
 
 TEST(Npy, ConvertsByteOrderAndFortranOrder) {
   using namespace std::string_view_literals;  // NOLINT
-  const Tensor swapped = array_of(
-      "{'descr': '>i2', 'fortran_order': False, 'shape': (3,)}",
-      "\x00\x01\x01\x00\xff\xfe"sv);
+  const Tensor swapped =
+      array_of("{'descr': '>i2', 'fortran_order': False, 'shape': (3,)}",
+               "\x00\x01\x01\x00\xff\xfe"sv);
   EXPECT_EQ(swapped, Tensor::from(std::vector<std::int16_t>{1, 256, -2}));
   const Tensor turned =
       array_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}",
@@ -726,9 +731,8 @@ TEST(Npy, StringsLoseTheirPadding) {
                        "\0\xf6\x01\0\0\0\0\0"sv)
                   .strs(),
               ElementsAre("h\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"));
-  EXPECT_THAT(
-      array_of("{'descr': '>U1', 'shape': (1,)}", "\0\0\0z"sv).strs(),
-      ElementsAre("z"));
+  EXPECT_THAT(array_of("{'descr': '>U1', 'shape': (1,)}", "\0\0\0z"sv).strs(),
+              ElementsAre("z"));
   const auto header = parse_npy(npy("{'descr': '<U1', 'shape': (1,)}"));
   for (const std::string_view wrong : {"\0\xd8\0\0"sv, "\0\0\x11\0"sv}) {
     EXPECT_EQ(read_npy(*header, wrong).status().code(), StatusCode::kDataLoss);

@@ -1,8 +1,8 @@
 // Whose rows come next where opened inputs take turns (interleave, flat_map).
 //
 // Where prefetch(n) bounds the work, the runtime starts rows of those that have
-// their turn later, and only rows that are sure to be among the outputs there is
-// room for, whenever the inputs before them end.
+// their turn later, and only rows that are sure to be among the outputs there
+// is room for, whenever the inputs before them end.
 #pragma once
 
 #include <algorithm>

@@ -62,10 +62,9 @@ TEST(Random, FlipsEachPictureOfABatchForItself) {
   const Tensor batch = noise(Shape{64, 3, 4, 3});
   const auto picture = [](const Tensor& pictures, std::int64_t i) {
     constexpr std::size_t kBytes = std::size_t{3} * 4 * 3;
-    return std::string_view(
-        reinterpret_cast<const char*>(pictures.data()) +
-            static_cast<std::size_t>(i) * kBytes,
-        kBytes);
+    return std::string_view(reinterpret_cast<const char*>(pictures.data()) +
+                                static_cast<std::size_t>(i) * kBytes,
+                            kBytes);
   };
   for (const auto& [random, all] :
        {std::pair(&random_flip_left_right, &flip_left_right),

@@ -106,8 +106,7 @@ StatusOr<Tensor> convert_space(const Tensor& image, std::string_view name,
                             ": image must be float16 or float32, got ",
                             to_absl(dtype_name(in.dtype)));
   }
-  PS_ASSIGN_OR_RETURN(Tensor result,
-                      Tensor::allocate(in.dtype, image.shape()));
+  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(in.dtype, image.shape()));
   const std::int64_t pixels = image.num_elements() / 3;
   with_pixel_type(in.dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -52,8 +52,7 @@ StatusOr<Tensor> concat_rows(std::span<const Tensor> parts);
 
 /// One value of the outermost rows of all `parts`, which have equal rank k >= 0
 /// and the dtypes and dimensions that concat_rows requires.
-StatusOr<Element::Leaves> concat_ragged(
-    std::span<const Element::Leaves> parts);
+StatusOr<Element::Leaves> concat_ragged(std::span<const Element::Leaves> parts);
 
 /// Spec of the outermost rows of all components of `spec`, which have a first
 /// dimension or are ragged.

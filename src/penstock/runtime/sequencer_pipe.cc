@@ -345,8 +345,7 @@ std::int64_t SequencerPipe::made(int input) const {
 
 bool SequencerPipe::startable(std::size_t i) const {
   return traits_.max_active == 0 || active_inputs() < traits_.max_active ||
-         i < static_cast<std::size_t>(traits_.num_inputs) ||
-         !pipes_[i]->idle();
+         i < static_cast<std::size_t>(traits_.num_inputs) || !pipes_[i]->idle();
 }
 
 bool SequencerPipe::find_rows(int input, std::int64_t rows, bool critical,

@@ -373,10 +373,11 @@ TEST(Simulation, WithPrefetchNoCallBeginsFurtherAheadOfTheConsumer) {
     const auto longest = static_cast<std::int64_t>(1 + random.below(7));
     Dataset dataset = Dataset::range(12).interleave(
         [&started, longest](std::int64_t x) {
-          return Dataset::range(x * 5 % longest).map([&started](std::int64_t y) {
-            ++started;
-            return y;
-          });
+          return Dataset::range(x * 5 % longest)
+              .map([&started](std::int64_t y) {
+                ++started;
+                return y;
+              });
         },
         {.cycle_length = static_cast<std::int64_t>(1 + random.below(5)),
          .block_length = static_cast<std::int64_t>(1 + random.below(3)),

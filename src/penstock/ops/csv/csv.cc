@@ -73,9 +73,8 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
   const std::shared_ptr<const CsvParser> parser = *std::move(made);
   auto format = std::make_shared<RecordFormat>();
   format->op = "csv";
-  format->splitter =
-      std::make_shared<CsvSplitter>(options.format, options.header,
-                                    options.header_names);
+  format->splitter = std::make_shared<CsvSplitter>(
+      options.format, options.header, options.header_names);
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
   format->with_offsets = true;

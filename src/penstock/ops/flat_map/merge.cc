@@ -520,8 +520,7 @@ class Merge final : public Sequencer, public HoldsRows {
         }
       }
     };
-    add(position,
-        std::max(state.slots.size(), std::min(cycle(), kMaxPlaces)));
+    add(position, std::max(state.slots.size(), std::min(cycle(), kMaxPlaces)));
     add(0, position);
     turns.next.clear();
     for (; early != state.early.end() && early->first == number++; ++early) {

@@ -79,8 +79,8 @@ class FromTensorSlices final : public IndexedSourceOp {
   /// Rows of a ragged value are of rank one lower: arrays if it was 1.
   Status read_ragged(const RaggedComponent& c, const IndexRun& run,
                      Block::Columns& columns) const {
-    const std::span<const Tensor> value(
-        element_.leaves().data() + c.first_leaf, c.num_leaves());
+    const std::span<const Tensor> value(element_.leaves().data() + c.first_leaf,
+                                        c.num_leaves());
     std::vector<std::vector<Tensor>> rows(value.size() - 1);
     for (std::int64_t k = 0; k < run.count; ++k) {
       PS_ASSIGN_OR_RETURN(Element::Leaves row, ragged_row(value, run.at(k)));

@@ -39,8 +39,7 @@ StatusOr<Element> parse_sample(std::string_view bytes,
         std::find_if(found.begin(), found.end(),
                      [&](const auto& f) { return f.first == field; });
     if (twice != found.end()) {
-      return invalid_argument("sample '", key, "' has '", field,
-                              "' twice");
+      return invalid_argument("sample '", key, "' has '", field, "' twice");
     }
     found.emplace_back(field, &file);
   }

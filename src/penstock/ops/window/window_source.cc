@@ -89,8 +89,9 @@ class WindowSource final : public IndexedSourceOp {
                               block.columns().begin() + last),
                block.size(), Origins());
     // In the order of a shuffle, maybe.
-    const bool rising = std::adjacent_find(list.begin(), list.end(),
-                                           std::greater_equal<>()) == list.end();
+    const bool rising =
+        std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) ==
+        list.end();
     if (!rising) return part.gather(list);
     PS_RETURN_IF_ERROR(part.keep(list));
     return part;

@@ -174,13 +174,12 @@ TEST(Window, ResumesAnywhere) {
 TEST(Window, ShufflesItsElements) {
   const auto shuffled = [](std::int64_t n, std::int64_t size,
                            std::int64_t buffer) {
-    return Dataset::range(n).window(size).flat_map(
-        [buffer](const Element& w) {
-          return Dataset::of(w[0]).shuffle(
-              {.buffer_size = buffer, .seed = 3});
-        });
+    return Dataset::range(n).window(size).flat_map([buffer](const Element& w) {
+      return Dataset::of(w[0]).shuffle({.buffer_size = buffer, .seed = 3});
+    });
   };
-  for (const std::int64_t buffer : {std::int64_t{8}, std::int64_t{40}, kGlobal}) {
+  for (const std::int64_t buffer :
+       {std::int64_t{8}, std::int64_t{40}, kGlobal}) {
     const auto order = show(shuffled(40, 40, buffer));
     auto sorted = order;
     std::sort(sorted.begin(), sorted.end());
@@ -188,8 +187,7 @@ TEST(Window, ShufflesItsElements) {
     EXPECT_NE(order, all) << buffer;
     std::sort(all.begin(), all.end());
     EXPECT_EQ(sorted, all) << buffer;
-    testing::expect_resumes_everywhere(
-        [=] { return shuffled(24, 6, buffer); });
+    testing::expect_resumes_everywhere([=] { return shuffled(24, 6, buffer); });
   }
 }
 
