@@ -52,9 +52,7 @@ const std::function<bool()>& interruptions() {
 }
 
 std::shared_ptr<Iterator> start(const Dataset& dataset, nb::bytes state) {
-  const std::string_view bytes =
-      state.size() == 0 ? std::string_view()
-                        : std::string_view(state.c_str(), state.size());
+  const std::string_view bytes(state.c_str(), state.size());
   const WithoutGil waiting;
   auto iterator = std::make_shared<Iterator>(dataset.iterator(bytes));
   // Arrays are writable then. Copies of what is kept are not, so that it does

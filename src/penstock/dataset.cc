@@ -1,6 +1,5 @@
 #include "penstock/dataset.h"
 
-#include <exception>
 #include <limits>
 
 #include "penstock/build_dataset.h"
@@ -21,7 +20,6 @@
 #include "penstock/ops/from_source/sequential.h"
 #include "penstock/ops/from_tensor_slices/from_tensor_slices.h"
 #include "penstock/ops/from_tensors/from_tensors.h"
-#include "penstock/ops/function.h"
 #include "penstock/ops/group_by_window/group_by_window.h"
 #include "penstock/ops/ignore_errors/ignore_errors.h"
 #include "penstock/ops/interleave/interleave.h"
@@ -439,18 +437,10 @@ Element Dataset::reduce_function(Element state,
   const Element first = state;
   Iterator it = iterator();
   for (std::int64_t i = 0; std::optional<Element> element = it.next(); ++i) {
-    StatusOr<Element> next = absl::UnknownError("");
-    std::exception_ptr cause;
-    try {
-      next = fn(state, *element);
-    } catch (...) {
-      next = status_of_current_exception();
-      cause = std::current_exception();
-    }
+    auto next = fn(state, *element);
     Status status = next.ok() ? ops::check_state(first, *next) : next.status();
     if (!status.ok()) {
-      throw Error(annotate(status, absl::StrCat("reduce: element ", i, ": ")),
-                  std::move(cause));
+      throw Error(annotate(status, absl::StrCat("reduce: element ", i, ": ")));
     }
     state = *std::move(next);
   }

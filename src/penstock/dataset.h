@@ -524,11 +524,10 @@ class Dataset {
   Element at(std::int64_t i, const std::atomic<bool>* cancel = nullptr) const;
 
   // --- running ------------------------------------------------------------
-  /// Continues at `state` if it is given; an empty one, of a file that was cut
-  /// to nothing, is refused.
-  Iterator iterator(std::string_view state = {}) const;
+  /// Continues at `state` if it is given.
+  Iterator iterator(std::string_view state = "") const;
   /// For tests: runs on another scheduler (a simulation).
-  Iterator iterator_on(Scheduler& scheduler, std::string_view state = {}) const;
+  Iterator iterator_on(Scheduler& scheduler, std::string_view state = "") const;
   std::vector<Element> to_list() const;
   /// Iterates, and writes all elements to the directory `path`. What was saved
   /// there before stays until all is written; an error leaves it.

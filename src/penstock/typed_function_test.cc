@@ -106,20 +106,6 @@ TEST(TypedFunction, FoldsOverTuples) {
             "is int32");
 }
 
-TEST(TypedFunction, WhatItThrowsInAReduceIsTheCause) {
-  try {
-    Dataset::range(4).reduce(0, [](std::int64_t s, std::int64_t x) {
-      if (x == 2) throw std::runtime_error("planted");
-      return s + x;
-    });
-    FAIL() << "it threw nothing";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "reduce: element 2: the function threw: planted");
-    EXPECT_THROW(std::rethrow_exception(error.cause()), std::runtime_error);
-  }
-}
-
 TEST(TypedFunction, MayBeAPointer) {
   EXPECT_THAT(shown(Dataset::range(3).scan(0, running)),
               ElementsAre("0", "0", "1"));

@@ -54,7 +54,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   core->shards_ = node->fixed_shards();
   core->epoch_.seed = dataset->seed(options);
   Mark mark;
-  if (state.data() == nullptr) {  // none was given
+  if (state.empty()) {
     std::lock_guard lock(dataset->mutex);
     core->epoch_.iteration = dataset->next_iteration++;
   } else {

@@ -76,11 +76,6 @@ TEST(FromList, AStateOfAnotherListIsRefused) {
               ::testing::HasSubstr("another pipeline"));
 }
 
-TEST(FromList, AnEmptyStateIsRefused) {
-  EXPECT_THAT(error_of([] { Dataset::range(3).iterator(std::string()); }),
-              ::testing::HasSubstr("state"));
-}
-
 TEST(FromList, FingerprintsTellLargeDataApartByItsEnd) {
   const auto ints = [](std::int64_t last) {
     std::vector<std::int64_t> values(100'000);

@@ -32,7 +32,7 @@ PENSTOCK_EXAMPLES(
              [] {
                return names({"/a.txt", "/b.txt", "/c.txt"});
              }},
-        {.name = "patterns in order",
+        {.name = "several patterns",
          .make =
              [] {
                return Dataset::list_files(
@@ -40,7 +40,7 @@ PENSTOCK_EXAMPLES(
              },
          .model =
              [] {
-               return names({"/d.bin", "/a.txt"});
+               return names({"/a.txt", "/d.bin"});
              }},
         {.name = "read and filtered",
          .make =
