@@ -207,7 +207,7 @@ def test_ctrl_c_ends_a_next_that_works_itself():
         "map(stuck, executor='thread')",
         "map(stuck, executor='process')",
         "map(slow, executor='thread').batch(1000)",
-        "map(lambda x: ps.random.uniform((1 << 20,)).sum()).batch(10**6)",
+        "map(lambda x: ps.random.uniform((1 << 13,)).sum()).batch(10**5)",
     ],
 )
 def test_ctrl_c_ends_random_access(stage):
