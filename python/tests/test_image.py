@@ -566,3 +566,14 @@ def test_nothing_above_max_image_pixels_is_decoded(encode, decode):
     assert decode(file, max_image_pixels=120).shape == (10, 12, 3)
     with pytest.raises(ps.ResourceExhaustedError, match="10 x 12 pixels"):
         decode(file, max_image_pixels=119)
+
+
+@pytest.mark.parametrize("space", ["hsv", "yuv"])
+def test_colour_spaces_keep_float16(space):
+    there = getattr(ps.image, f"rgb_to_{space}")
+    back = getattr(ps.image, f"{space}_to_rgb")
+    x = np.random.default_rng(1).random((4, 5, 3)).astype(np.float16)
+    assert there(x).dtype == back(there(x)).dtype == np.float16
+    np.testing.assert_allclose(back(there(x)), x, atol=5e-3)
+    traced = ps.Dataset.from_tensors(x).map(there, executor="native")
+    assert traced.element_spec.dtype == ps.float16

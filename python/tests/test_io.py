@@ -849,3 +849,14 @@ def test_tfrecord_writer_takes_buffers_of_bytes(tmp_path):
             with pytest.raises((TypeError, ps.InvalidArgumentError)):
                 writer.write(wrong)
     assert ps.Dataset.tfrecord(path).to_list() == [b"ac", b"b", b"c"]
+
+
+def test_no_pattern_finds_a_file_that_is_being_written(tmp_path):
+    with ps.io.TFRecordWriter(str(tmp_path / "train-0")) as writer:
+        for _ in range(5000):
+            writer.write(b"x" * 1000)
+        assert any(tmp_path.iterdir())
+        with pytest.raises(ps.NotFoundError):
+            ps.Dataset.list_files(str(tmp_path / "train-*"))
+    names = ps.Dataset.list_files(str(tmp_path / "train-*")).to_list()
+    assert names == [os.fsencode(tmp_path / "train-0")]
