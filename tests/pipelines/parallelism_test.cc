@@ -55,6 +55,12 @@ std::chrono::nanoseconds thread_time() {
   return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
+void compute(milliseconds time) {
+  const auto until = thread_time() + time;
+  while (thread_time() < until) {
+  }
+}
+
 Dataset sleeping(Calls& calls, std::int64_t n, milliseconds time,
                  MapOptions options = {}) {
   return Dataset::range(n).map(
@@ -138,14 +144,57 @@ TEST(Parallelism, ShortCallsThatWaitOverlapToo) {
   EXPECT_EQ(calls.started, 1000);
 }
 
-TEST(Parallelism, ShortCallsThatComputeAreNotTakenForWaiting) {
+TEST(Parallelism, StagesThatWaitInTurnOverlapToo) {
+  for (const milliseconds time : {milliseconds(1), milliseconds(3)}) {
+    Calls calls;
+    const auto wait = [&calls, time](std::int64_t x) {
+      calls.sleep(time);
+      return x;
+    };
+    EXPECT_EQ(values(Dataset::range(600).map(wait).map(wait).with_options(
+                  {.cpu_budget = 2})),
+              count_to(600));
+    EXPECT_GE(calls.most, 6) << time.count() << " ms";
+    EXPECT_EQ(calls.started, 1200);
+  }
+}
+
+TEST(Parallelism, CallsOfTwoStagesThatAllWaitGetTwiceTheWidth) {
+  Calls calls;
+  const auto wait = [&calls](std::int64_t x) {
+    calls.sleep(milliseconds(20));
+    return x;
+  };
+  EXPECT_EQ(values(Dataset::range(200).map(wait).map(wait).with_options(
+                {.cpu_budget = 2})),
+            count_to(200));
+  EXPECT_GE(calls.most, 32);
+}
+
+TEST(Parallelism, ShortWaitsBesideAStageThatComputesOverlap) {
+  Calls waits;
+  Calls computes;
+  const Dataset dataset = sleeping(waits, 300, milliseconds(3))
+                              .map([&computes](std::int64_t x) {
+                                computes.begin();
+                                compute(milliseconds(2));
+                                computes.end();
+                                return x;
+                              })
+                              .with_options({.cpu_budget = 2});
+  EXPECT_EQ(values(dataset), count_to(300));
+  EXPECT_GE(waits.most, 4);
+  EXPECT_LE(computes.most, 2);
+}
+
+class CallsThatCompute : public ::testing::TestWithParam<milliseconds> {};
+
+TEST_P(CallsThatCompute, AreNotTakenForWaiting) {
   // More of them than cores: most of their time they wait for one.
   Calls calls;
   const auto work = [&calls](std::int64_t x) {
     calls.begin();
-    const auto until = thread_time() + milliseconds(1);
-    while (thread_time() < until) {
-    }
+    compute(GetParam());
     calls.end();
     return x;
   };
@@ -164,6 +213,9 @@ TEST(Parallelism, ShortCallsThatComputeAreNotTakenForWaiting) {
   for (std::thread& other : others) other.join();
   EXPECT_LE(calls.most, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Parallelism, CallsThatCompute,
+                         ::testing::Values(milliseconds(1), milliseconds(3)));
 
 TEST(Parallelism, TheRestOfABlockThatTakesTooLongIsGivenBack) {
   // Blocks have grown over cheap calls when the costly ones begin. Those fit

@@ -56,8 +56,10 @@ constexpr std::int64_t kKnownBlockedNs = 1'000'000;
 // The rest of a block that runs for longer is given back: four times what
 // blocks aim at, less what the monitor may have missed.
 constexpr std::int64_t kOverdueNs = 3'000'000;
-// Calls that are shorter are judged together, by the CPU time of a thread that
-// was found in calls of one stage at so many ticks in a row.
+// Calls that are shorter are judged together: those of a stage that lasted from
+// one tick to the next by their CPU time between so many pairs of ticks, others
+// by that of a thread which was found in calls of one run at so many in a row.
+constexpr int kTickPairs = 6;
 constexpr int kShortCallTicks = 10;
 constexpr double kBlockedCpuShare = 0.2;
 // Ticks in a row at which a stage on the elastic lane was found to have no call
@@ -71,6 +73,7 @@ enum CallState : int {
   kDetached,    // its token was taken: the call blocks
   kTokenless,   // in a call on the elastic lane
   kNestedWait,  // waits in next() of another iterator
+  kTokenWait,   // before a call that needs one
 };
 
 struct WorkerThread {
@@ -80,24 +83,31 @@ struct WorkerThread {
   Stage* stage = nullptr;
   int state = kNoCall;
   std::uint64_t call = 0;  // counts them: the monitor takes the time
+  // Time in calls that are known to block, and before others for a token.
+  std::int64_t waited_ns = 0;
   std::atomic<bool> works_elsewhere{false};
   std::atomic<bool> overdue{false};
   // Only the thread itself.
   bool has_token = false;
   bool borrowed_token = false;
+  std::int64_t tokenless_since = 0;
   // Only the monitor.
   std::uint64_t seen_call = 0;
   std::int64_t first_seen = 0;
+  std::int64_t last_tick = 0;  // at which the call was seen, and its CPU time
+  std::int64_t last_cpu = 0;
   std::int64_t seen_at = 0;  // 0: not looked at yet
   std::int64_t seen_cpu = 0;
   std::int64_t seen_delay = 0;
   std::uint64_t blocked_call = 0;  // the last one that was found to block
   struct {
-    Stage* stage = nullptr;
-    int ticks = 0;  // at which it was in one of the stage's calls
+    Run* run = nullptr;
+    int ticks = 0;  // at which it was in one of the run's calls
+    std::vector<std::pair<Stage*, int>> stages;  // the same of each stage
     std::int64_t since = 0;
     std::int64_t cpu = 0;
     std::int64_t delay = 0;
+    std::int64_t waited = 0;
   } short_calls;
   clockid_t cpu_clock{};
   pid_t tid = 0;
@@ -209,15 +219,17 @@ class Executor final : public Scheduler {
     WorkerThread* self = t_worker;
     if (self == nullptr) return;
     auto* stage = static_cast<Stage*>(stage_pointer);
+    std::int64_t waited = 0;
     if (!self->has_token && !stage->blocking.load(std::memory_order_relaxed)) {
-      take_token();
-      self->has_token = self->borrowed_token = true;
+      waited = borrow_token(*self);
     }
+    if (!self->has_token) self->tokenless_since = clock().now();
     std::lock_guard lock(self->call_mutex);
     self->overdue.store(false, std::memory_order_relaxed);
     self->run = run;
     self->stage = stage;
     self->state = self->has_token ? kInCall : kTokenless;
+    self->waited_ns += waited;
     ++self->call;
   }
 
@@ -229,8 +241,12 @@ class Executor final : public Scheduler {
     WorkerThread* self = t_worker;
     if (self == nullptr) return;
     bool give_back = false;
+    // Calls of its own that the function waited for may have changed the state.
+    const std::int64_t waited =
+        self->has_token ? 0 : clock().now() - self->tokenless_since;
     {
       std::lock_guard lock(self->call_mutex);
+      self->waited_ns += waited;
       if (self->state == kDetached) {
         self->has_token = false;
       } else if (self->borrowed_token && self->has_token) {
@@ -266,6 +282,22 @@ class Executor final : public Scheduler {
       }
       token_event_.wait(ticket);
     }
+  }
+  /// For one call. Gives how long that took.
+  std::int64_t borrow_token(WorkerThread& self) {
+    self.borrowed_token = true;
+    if (try_take_token()) {
+      self.has_token = true;
+      return 0;
+    }
+    const std::int64_t since = clock().now();
+    {
+      std::lock_guard lock(self.call_mutex);
+      self.state = kTokenWait;
+    }
+    take_token();
+    self.has_token = true;
+    return clock().now() - since;
   }
   void give_token() {
     tokens_.fetch_add(1, std::memory_order_seq_cst);
@@ -469,14 +501,26 @@ class Executor final : public Scheduler {
     kick();
   }
 
-  // The share of a core that calls of one stage took in this thread while it
-  // did nothing else; 1 while that is not known.
+  // The share of a core that calls of one run took in this thread while it did
+  // nothing else; 1 while that is not known.
   static double short_call_share(WorkerThread& w, std::int64_t now) {
     auto& calls = w.short_calls;
-    if (calls.ticks == 0 || calls.stage != w.stage) {
-      calls = {w.stage, 1, now, cpu_time(w.cpu_clock),
-               run_delay_of_thread(w.tid)};
-      return 1;
+    if (calls.ticks == 0 || calls.run != w.run) {
+      calls.run = w.run;
+      calls.ticks = 0;
+      calls.stages.clear();
+      calls.since = now;
+      calls.cpu = cpu_time(w.cpu_clock);
+      calls.delay = run_delay_of_thread(w.tid);
+      calls.waited = w.waited_ns;
+    }
+    const auto stage =
+        std::find_if(calls.stages.begin(), calls.stages.end(),
+                     [&](const auto& seen) { return seen.first == w.stage; });
+    if (stage == calls.stages.end()) {
+      calls.stages.emplace_back(w.stage, 1);
+    } else {
+      ++stage->second;
     }
     if (++calls.ticks < kShortCallTicks) return 1;
     calls.ticks = 0;
@@ -484,8 +528,43 @@ class Executor final : public Scheduler {
     // Waiting for a core is no part of it; it is counted when it is over.
     const ThreadSight sight = look_at_thread(w.tid);
     const auto wall = static_cast<double>(now - calls.since -
-                                          (sight.run_delay_ns - calls.delay));
+                                          (sight.run_delay_ns - calls.delay) -
+                                          (w.waited_ns - calls.waited));
     return wall > 0 && !sight.runnable ? used / wall : 1;
+  }
+
+  // Whether calls of the stage that lasted from one tick to the next mostly
+  // waited; false while too few of them were seen.
+  static bool waits_between_ticks(WorkerThread& w, std::int64_t now) {
+    const std::int64_t cpu = cpu_time(w.cpu_clock);
+    const bool same = w.seen_call == w.call;
+    const auto wall = static_cast<double>(now - w.last_tick);
+    const auto used = static_cast<double>(cpu - w.last_cpu);
+    w.last_tick = now;
+    w.last_cpu = cpu;
+    if (!same) return false;
+    Stage& stage = *w.stage;
+    ++stage.tick_pairs;
+    if (used < kBlockedCpuShare * wall) ++stage.quiet_tick_pairs;
+    if (stage.tick_pairs < kTickPairs) return false;
+    const double quiet = stage.quiet_tick_pairs;
+    const bool waits = quiet > (1 - kBlockedCpuShare) * stage.tick_pairs;
+    stage.tick_pairs = stage.quiet_tick_pairs = 0;
+    return waits && !look_at_thread(w.tid).runnable;
+  }
+
+  // Those in which the thread was mostly seen. A stage that computes has at
+  // most the share of the time that makes calls count as blocking.
+  static std::vector<Stage*> stages_that_wait(const WorkerThread& w) {
+    int most = 0;
+    for (const auto& [stage, ticks] : w.short_calls.stages) {
+      most = std::max(most, ticks);
+    }
+    std::vector<Stage*> waiting;
+    for (const auto& [stage, ticks] : w.short_calls.stages) {
+      if (2 * ticks >= most) waiting.push_back(stage);
+    }
+    return waiting;
   }
 
   /// Whether a call of a stage could go on, looked at once a tick. Another that
@@ -520,12 +599,9 @@ class Executor final : public Scheduler {
       follow_budget();
       trim_others(false);
     }
-    struct Blocked {
-      std::shared_ptr<Run> run;
-      int calls = 0;
-      double short_call_share = 0;  // of the CPU; 0: they are long
-    };
-    std::map<Stage*, Blocked> blocked;
+    std::map<std::shared_ptr<Run>, Run::StageCalls> blocked;
+    // Of short calls: the share of the CPU that they take.
+    std::map<std::shared_ptr<Run>, std::map<Stage*, double>> waiting;
     // Of stages on the elastic lane.
     struct Calls {
       std::shared_ptr<Run> run;
@@ -541,6 +617,7 @@ class Executor final : public Scheduler {
       CallsAtWork at_work(workers_);
       for (WorkerThread* w : workers_) {
         std::lock_guard call(w->call_mutex);
+        if (w->state == kTokenWait) continue;
         if (w->state != kInCall && w->state != kTokenless &&
             w->state != kDetached) {
           w->short_calls.ticks = 0;
@@ -561,10 +638,14 @@ class Executor final : public Scheduler {
         }
         calm_ = calm_ && !known && w->seen_call != w->call;
         if (const double share = known ? 1 : short_call_share(*w, now);
-            share < kBlockedCpuShare && !at_work.any(w->stage)) {
-          Blocked& b = blocked[w->stage];
-          if (!b.run) b.run = w->run->shared_from_this();
-          b.short_call_share = std::max(share, 1e-3);
+            share < kBlockedCpuShare) {
+          for (Stage* stage : stages_that_wait(*w)) {
+            if (at_work.any(stage)) continue;
+            waiting[w->run->shared_from_this()][stage] = std::max(share, 1e-3);
+          }
+        }
+        if (!known && waits_between_ticks(*w, now) && !at_work.any(w->stage)) {
+          waiting[w->run->shared_from_this()].emplace(w->stage, 1e-3);
         }
         if (w->seen_call != w->call) {
           w->seen_call = w->call;
@@ -595,29 +676,29 @@ class Executor final : public Scheduler {
           if (!known && at_work.any(w->stage)) continue;
           w->blocked_call = w->call;
         }
-        Blocked& b = blocked[w->stage];
-        if (!b.run) b.run = w->run->shared_from_this();
-        ++b.calls;
+        const std::shared_ptr<Run> run = w->run->shared_from_this();
+        ++blocked[run][w->stage];
         if (w->state == kInCall) {
           w->state = kDetached;
           ++freed;
-          if (!w->borrowed_token) detached.push_back(b.run);
+          if (!w->borrowed_token) detached.push_back(run);
         }
       }
     }
     for (const auto& run : detached) run->adjust_cpu(-1);
     for (int i = 0; i < freed; ++i) give_token();
-    for (auto& [stage, b] : blocked) {
-      if (b.calls == 0) {
+    for (const auto& [run, stages] : waiting) {
+      for (const auto& [stage, share] : stages) {
         // As many as would fill the cores, within what tuning can take back.
         constexpr double kMaxFirstWidth = 16;
-        b.run->mark_waiting(
-            stage, static_cast<int>(std::min(
-                       kMaxFirstWidth, cpu_budget() / b.short_call_share)));
-      } else {
-        b.run->mark_blocking(stage, b.calls);
+        run->mark_waiting(stage, static_cast<int>(std::min(
+                                     kMaxFirstWidth, cpu_budget() / share)));
       }
-      grow_elastic(*b.run);
+      grow_elastic(*run);
+    }
+    for (const auto& [run, calls] : blocked) {
+      run->mark_blocking(calls);
+      grow_elastic(*run);
     }
     for (auto& [stage, calls] : elastic) {
       stage->ticks_elsewhere =

@@ -159,7 +159,9 @@ class SegmentPipe final : public Pipe {
   std::int64_t tuned_at = 0;
   std::int64_t tuned_calls = 0;
   WidthSearch width_search;
-  /// Both of all segments that call the stage which blocks.
+  /// Whether calls of `stage` are part of its work.
+  bool calls_of(const Stage* stage) const;
+  /// Both of all segments that call the stages which block.
   void grow_width(int blocked_calls, int all_width);
   void start_width(int calls);
   /// Unless another of its stages blocks.

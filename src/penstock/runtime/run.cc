@@ -415,13 +415,27 @@ std::vector<std::string> Run::running_stages() {
   return labels;
 }
 
-void Run::mark_blocking(Stage* stage, int blocked_calls) {
-  int width = 0;  // of all that call it: datasets inside others are many
-  for_segments_of(stage, true, [&](SegmentPipe& segment) {
-    if (segment.blocking) width += segment.width;
-  });
-  for_segments_of(stage, true, [&](SegmentPipe& segment) {
-    segment.grow_width(blocked_calls, width);
+void Run::mark_blocking(const StageCalls& calls) {
+  StageCalls widths;  // of all that call it: datasets inside others are many
+  for (const auto& [stage, count] : calls) {
+    for_segments_of(stage, true, [&](SegmentPipe& segment) {
+      if (segment.blocking) widths[stage] += segment.width;
+    });
+  }
+  std::lock_guard lock(mutex_);
+  if (root_ == nullptr) return;
+  root_->for_each_segment([&](SegmentPipe& segment) {
+    // A segment's calls wait in any of its stages.
+    int blocked = 0;
+    int width = 0;
+    bool mine = false;
+    for (const auto& [stage, count] : calls) {
+      if (!segment.calls_of(stage)) continue;
+      mine = true;
+      blocked += count;
+      width = std::max(width, widths[stage]);
+    }
+    if (mine) segment.grow_width(blocked, width);
   });
 }
 
@@ -450,9 +464,7 @@ void Run::for_segments_of(Stage* stage, bool blocking,
   has_elastic_.store(blocking || any_blocking(), std::memory_order_relaxed);
   if (root_ == nullptr) return;
   root_->for_each_segment([&](SegmentPipe& segment) {
-    bool mine = segment.chain && segment.chain->base_stage == stage;
-    for (const auto& link : segment.links) mine |= link.stage == stage;
-    if (mine) visit(segment);
+    if (segment.calls_of(stage)) visit(segment);
   });
 }
 

@@ -19,6 +19,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,7 +52,11 @@ struct Stage {
   alignas(64) StageStats stats;
   std::string label;
   std::atomic<bool> blocking{false};
-  int ticks_elsewhere = 0;  // only the monitor
+  // Only the monitor: ticks at which all calls worked elsewhere, and pairs of
+  // ticks at which it saw one call, in some of which that took little CPU.
+  int ticks_elsewhere = 0;
+  int tick_pairs = 0;
+  int quiet_tick_pairs = 0;
   // Of what its segments give, for those planned later; 0 is unknown.
   std::atomic<double> bytes_per_row{0};
   // Under the run's lock: bytes of the least it does at once, as it was lately.
@@ -226,8 +231,9 @@ class Run : public std::enable_shared_from_this<Run> {
   Scheduler& scheduler() { return *config_.scheduler; }
 
   // --- monitor ----------------------------------------------------------
-  /// A call of `stage` was seen to block.
-  void mark_blocking(Stage* stage, int blocked_calls);
+  /// Calls that were seen to block, by stage.
+  using StageCalls = std::map<Stage*, int>;
+  void mark_blocking(const StageCalls& calls);
   /// Its calls are short but mostly wait: `width` of them are to run at once.
   void mark_waiting(Stage* stage, int width);
   /// It was taken for blocking, but its calls work elsewhere, or wait for a

@@ -40,8 +40,7 @@ TEST(Run, HasNothingForTheElasticLaneOnceItsLastStageHasLeftIt) {
         if (stages.size() < 2) return;
         const auto look = [&] { elastic.push_back(run.has_elastic()); };
         look();
-        run.mark_blocking(stages[0], 0);
-        run.mark_blocking(stages[1], 0);
+        run.mark_blocking({{stages[0], 0}, {stages[1], 0}});
         look();
         run.mark_working(stages[0]);
         look();  // the other one still blocks

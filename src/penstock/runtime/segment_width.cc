@@ -11,6 +11,12 @@ constexpr int kMaxWidth = 64;
 
 }  // namespace
 
+bool SegmentPipe::calls_of(const Stage* stage) const {
+  return (chain && chain->base_stage == stage) ||
+         std::any_of(links.begin(), links.end(),
+                     [&](const Link& link) { return link.stage == stage; });
+}
+
 void SegmentPipe::grow_width(int blocked_calls, int all_width) {
   const int limit = cap > 0 ? cap : kMaxWidth;
   if (!blocking) {

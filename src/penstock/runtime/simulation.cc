@@ -99,7 +99,7 @@ bool Simulation::step() {
     if (random_.below(4) == 0) {
       last_run_->mark_working(last_stage_);
     } else {
-      last_run_->mark_blocking(last_stage_, calls);
+      last_run_->mark_blocking({{last_stage_, calls}});
     }
     note(2);
   }
