@@ -18,12 +18,13 @@ import numpy as np
 
 from penstock import _doctor_leaves as leaves
 from penstock import _penstock
+from penstock._bytecode import codes_of
 from penstock._dtypes import string
 from penstock._errors import Error
 from penstock._functions import nested_functions
 from penstock._look import look
 from penstock._options import GLOBAL
-from penstock._purity import _codes, keeps_to_itself
+from penstock._purity import keeps_to_itself
 from penstock._spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -331,7 +332,7 @@ def draws(fn: Any) -> bool:
     seen: list[Any] = [fn]
     for function in seen:
         names: set[str] = set()
-        for code in _codes(function.__code__):
+        for code in codes_of(function.__code__):
             names |= {*code.co_names, *code.co_freevars}
         # Also random_flip_left_right, or stateless_random_uniform.
         if _DRAWS & names or any("random" in name for name in names):

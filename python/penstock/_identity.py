@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from penstock._kinds import is_library
 from penstock._look import in_class, intercepts, look, state_of
-from penstock._purity import is_library, only_reads
+from penstock._purity import only_reads
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic, enum.Enum)
 _TEXT = (bool, int, float, complex, str, bytes, type(None))  # shown by repr

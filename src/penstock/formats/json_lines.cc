@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "penstock/memory/visit_dtype.h"
 
 namespace penstock {
 namespace {
@@ -39,29 +40,6 @@ Held held_as(DType t) {
       return Held::kStrings;
     default:
       return Held::kInts;
-  }
-}
-
-/// Calls `f` with a value of the integer type that `t` is.
-template <class F>
-auto with_integer(DType t, F f) {
-  switch (t) {
-    case DType::kInt8:
-      return f(std::int8_t{});
-    case DType::kInt16:
-      return f(std::int16_t{});
-    case DType::kInt32:
-      return f(std::int32_t{});
-    case DType::kUInt8:
-      return f(std::uint8_t{});
-    case DType::kUInt16:
-      return f(std::uint16_t{});
-    case DType::kUInt32:
-      return f(std::uint32_t{});
-    case DType::kUInt64:
-      return f(std::uint64_t{});
-    default:
-      return f(std::int64_t{});
   }
 }
 
@@ -155,8 +133,8 @@ bool append_int(value& v, DType dtype, JsonColumn& to) {
   }
   std::int64_t i = 0;
   if (v.get_int64().get(i) != simdjson::SUCCESS) return false;
-  if (dtype != DType::kInt64 && !with_integer(dtype, [i](auto of) {
-        return std::in_range<decltype(of)>(i);
+  if (dtype != DType::kInt64 && !visit_integer<bool>(dtype, [i]<class T>() {
+        return std::in_range<T>(i);
       })) {
     return false;
   }
@@ -204,9 +182,9 @@ void append_default(const JsonField& field, JsonColumn& to) {
   const Tensor& d = field.default_value;
   switch (held_as(field.dtype)) {
     case Held::kInts:
-      to.ints.push_back(with_integer(field.dtype, [&](auto of) {
-        return static_cast<std::int64_t>(d.value<decltype(of)>());
-      }));
+      to.ints.push_back(visit_integer<std::int64_t>(
+          field.dtype,
+          [&]<class T>() { return static_cast<std::int64_t>(d.value<T>()); }));
       break;
     case Held::kFloats:
       to.floats.push_back(field.dtype == DType::kFloat16
@@ -227,8 +205,8 @@ void append_default(const JsonField& field, JsonColumn& to) {
 Status wrong(const JsonField& field) {
   std::string range;
   if (held_as(field.dtype) == Held::kInts && field.dtype != DType::kInt64) {
-    range = with_integer(field.dtype, [](auto of) {
-      using Limits = std::numeric_limits<decltype(of)>;
+    range = visit_integer<std::string>(field.dtype, []<class T>() {
+      using Limits = std::numeric_limits<T>;
       return absl::StrCat(" (", Limits::min(), " to ", Limits::max(), ")");
     });
   }
@@ -495,8 +473,7 @@ StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
   if (rows == 0) return out;
   switch (held_as(dtype)) {
     case Held::kInts:
-      with_integer(dtype, [&](auto of) {
-        using T = decltype(of);
+      visit_integer<void>(dtype, [&]<class T>() {
         if constexpr (sizeof(T) == sizeof(std::int64_t)) {
           std::memcpy(out.mutable_data(), from.ints.data(), rows * sizeof(T));
         } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "penstock/memory/dtype.h"
 
@@ -39,6 +40,18 @@ R visit_dtype(DType dtype, F f) {
     default:
       return R();
   }
+}
+
+/// The same for integers alone.
+template <class R, class F>
+R visit_integer(DType dtype, F f) {
+  return visit_dtype<R>(dtype, [&]<class T>() -> R {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return f.template operator()<T>();
+    } else {
+      return R();
+    }
+  });
 }
 
 }  // namespace penstock

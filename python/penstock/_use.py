@@ -1,0 +1,421 @@
+"""What code does with the values that it loads, by its instructions alone.
+
+What reads is recognised, not what writes: a use that is not known here counts as
+one that may write.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import inspect
+import io
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock._bytecode import codes_of, instructions_of, is_inplace, loads_of, pair_of
+from penstock._kinds import (
+    MAX_DEPTH,
+    UNKNOWN,
+    attribute_of,
+    captured_by,
+    holds_array,
+    home_of,
+    is_library,
+    is_object,
+    level_of,
+    members_in,
+    module_of,
+    own_bases,
+)
+from penstock._look import intercepts, look, state_of
+
+_WRITES_INTO = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
+ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+_INPLACE = "add sub mul matmul truediv floordiv mod pow lshift rshift and xor or concat"
+_ARRAY_WRITERS = frozenset(
+    "fill sort put partition resize setflags itemset setfield byteswap copyto "
+    "place putmask fill_diagonal put_along_axis shuffle nan_to_num at setitem delitem "
+    "__setitem__ __delitem__".split()
+) | {f.format(name) for name in _INPLACE.split() for f in ("__i{}__", "i{}")}
+_READERS = frozenset(
+    "get items keys values index count copy union intersection difference "
+    "symmetric_difference issubset issuperset isdisjoint".split()
+)
+# Instructions that tell something about a container.
+_TELLS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "IS_OP", "CONTAINS_OP",
+          "FORMAT_")  # fmt: skip
+# ... that take what is in it.
+_COPIES = frozenset(
+    "GET_ITER UNPACK_SEQUENCE LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE".split()
+)
+_SUBSCRIPTS = ("BINARY_SUBSCR", "BINARY_SLICE")
+# ... that make something new of an array, or nothing.
+_TAKES_NOTHING_ALONG = ("BINARY_", "COMPARE_OP", "UNARY_", "POP_", "CONTAINS_OP",
+                        "IS_OP", "TO_BOOL", "FORMAT_")  # fmt: skip
+_CALLS_WITH_NAMES = ("CALL_KW", "CALL_FUNCTION_KW")
+_TOUCHES_NOTHING = ("KW_NAMES", "EXTENDED_ARG", "NOP")
+# ... after which a value is not where it was.
+_MOVES = ("STORE_", "POP_", "SWAP", "COPY", "ROT_", "DUP_")
+_READING_BUILTINS = frozenset(
+    "len sum min max any all sorted enumerate zip list tuple set frozenset dict "
+    "reversed str repr bool".split()
+)
+
+
+def may_be_shared(value: Any, name: str) -> str:
+    return f"{name} is a {type(value).__name__}, which it may share with others"
+
+
+class Use:
+    """What code does with the value that one of its instructions loads."""
+
+    def __init__(
+        self,
+        fn: types.FunctionType,
+        instructions: list[dis.Instruction],
+        at: int,
+        above: int,
+    ) -> None:
+        self._fn = fn
+        self._instructions = instructions
+        self._first = self._at = at  # where its expression begins and ends
+        self._above = above  # values that come to lie above it at once
+        self.returned = False  # an array that is the function's result
+        self.of_library = False  # what a library's module or class holds
+
+    def part(self, value: Any, name: str) -> tuple[Any, str]:
+        """What of a module, class or object is used, and its name."""
+        while isinstance(value, (types.ModuleType, type)) or is_object(value):
+            step = self._instructions[self._at + 1]
+            if self._above or step.opname not in ATTRIBUTE:
+                break
+            self.of_library = not is_object(value) and is_library(
+                module_of(value) if isinstance(value, type) else home_of(value)
+            )
+            name = f"{name}.{step.argval}"
+            value = attribute_of(value, str(step.argval))
+            self._at += 1
+        if is_object(value) and callable(value) and self._is_called():
+            value = types.MethodType(type(value).__call__, value)
+        return value, name
+
+    def check(self, value: Any, name: str, writes: bool) -> str:
+        """What it does beside reading it."""
+        if value is UNKNOWN:
+            return f"{name} is made by code of the module or class"
+        if intercepts(type(value)):
+            return may_be_shared(value, name)
+        if isinstance(value, io.IOBase):
+            return f"{name} is a file"
+        if is_object(value):
+            return may_be_shared(value, name)
+        if isinstance(value, np.ndarray):
+            writes = writes or self._reaches_writer()
+            return f"it may write to the array {name}" if writes else ""
+        level = level_of(value)
+        if level == 0:
+            return ""
+        if level >= MAX_DEPTH:
+            return f"{name} is a {type(value).__name__} too large to be looked at"
+        if writes and holds_array(value):
+            return f"it may write to an array in {name}"
+        if self._only_reads(level):
+            return ""
+        return f"{name} is a {type(value).__name__}, which it may write"
+
+    def _reaches_writer(self) -> bool:
+        """Whether an array may get to a function of the user's that writes arrays."""
+        again = Use(self._fn, self._instructions, self._at, self._above)
+        while True:
+            user, depth = again._consumer()
+            if user is None:
+                break  # it has a name, or is in a container
+            op = user.opname
+            if op in ATTRIBUTE or (op in _SUBSCRIPTS and depth > 1):
+                continue  # a view of it, or a method
+            if op.startswith(_TAKES_NOTHING_ALONG):
+                return False
+            if op == "RETURN_VALUE":
+                self.returned = True
+                return False
+            if not op.startswith(("CALL", "PRECALL")):
+                if again._is_written_in_place():
+                    return True
+                break
+            if depth <= (user.arg or 0) and not again._is_given_to_library(user, depth):
+                break
+            if op == "PRECALL":
+                again._at += 1
+            again._first = again._at
+        return _helper_writes(self._fn, set())
+
+    def _is_written_in_place(self) -> bool:
+        """Whether the variable that it becomes is, or the one of a loop over it."""
+        at = self._at
+        while self._instructions[at].opname in ("GET_ITER", "FOR_ITER"):
+            at += 1
+        stores = self._instructions[at]
+        if not stores.opname.startswith("STORE_"):
+            return False
+        name = pair_of(stores)[0] if pair_of(stores) else stores.argval
+        return any(
+            is_inplace(before) and name in (after.argval, *pair_of(after)[:1])
+            for before, after in zip(self._instructions, self._instructions[1:])
+        )
+
+    def _is_given_to_library(self, call: dis.Instruction, depth: int) -> bool:
+        path, root = self._called(call, depth)
+        value = self._fn.__globals__.get(root)
+        if value is None:
+            return not path and hasattr(builtins, root)
+        for part in path:
+            if not isinstance(value, (types.ModuleType, type)):
+                return False
+            value = attribute_of(value, part)
+        return is_library(str(look(value, "__module__", ""))) or isinstance(
+            value, np.ufunc
+        )
+
+    def _only_reads(self, level: int) -> bool:
+        """Whether a container is only looked into."""
+        while level > 0:
+            user, depth = self._consumer()
+            if user is None:
+                return False
+            op = user.opname
+            if op.startswith(_TELLS):
+                return True
+            if op in _SUBSCRIPTS:
+                if depth == 1:
+                    return True  # as an index
+                slices = "SLICE" in op or "SLICE" in self._before().opname
+                if slices and level == 1:
+                    return True
+                level -= not slices
+                continue
+            if level > 1:
+                return False  # what is in there may be written
+            if op in ATTRIBUTE:
+                return user.argval in _READERS
+            if op in _COPIES:
+                return True
+            if op.startswith("BINARY_"):
+                return not is_inplace(user) or depth == 1
+            return op.startswith(("CALL", "PRECALL")) and self._is_read_by(user, depth)
+        return True
+
+    def _consumer(self) -> tuple[dis.Instruction | None, int]:
+        """The instruction that takes the value from the stack, if that can be told.
+
+        And how deep the value lies then. What it leaves there is the value for the
+        next search.
+        """
+        depth = 1 + self._above
+        for at in range(self._at + 1, len(self._instructions)):
+            instruction = self._instructions[at]
+            op = instruction.opname
+            if instruction.is_jump_target:
+                break
+            if op in _TOUCHES_NOTHING:
+                continue
+            effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+            takes = 1 if op in ATTRIBUTE else max(0, 1 - effect)
+            if takes >= depth:
+                self._at, self._above = at, 0
+                return instruction, depth
+            if "JUMP" in op or op.startswith(_MOVES):
+                break
+            depth += effect
+        return None, 0
+
+    def _before(self) -> dis.Instruction:
+        return self._instructions[self._at - 1]
+
+    def _is_called(self) -> bool:
+        again = Use(self._fn, self._instructions, self._at, self._above)
+        user, depth = again._consumer()
+        return (
+            user is not None
+            and user.opname.startswith(("CALL", "PRECALL"))
+            and depth > (user.arg or 0)
+        )
+
+    def arguments(self) -> int:
+        """How many places are filled where it is called; 0 if it is not, and more
+        than there may be if that cannot be told."""
+        again = Use(self._fn, self._instructions, self._at, self._above)
+        user, depth = again._consumer()
+        if user is None or user.opname == "CALL_FUNCTION_EX":
+            return sys.maxsize - 1
+        called = user.opname.startswith(("CALL", "PRECALL"))
+        if user.opname.startswith("STORE_"):
+            return sys.maxsize - 1
+        if not called or depth <= (user.arg or 0):
+            return 0
+        before = again._before()
+        named = 0
+        if isinstance(before.argval, tuple):
+            named = len(before.argval) if user.opname != "PRECALL" else 0
+        if before.opname == "KW_NAMES":
+            # 3.11 gives its place among the constants alone.
+            named = min(
+                len(code.co_consts[before.arg or 0])
+                for code in codes_of(self._fn.__code__)
+                if len(code.co_consts) > (before.arg or 0)
+                and isinstance(code.co_consts[before.arg or 0], tuple)
+            )
+        return (user.arg or 0) - named
+
+    def _is_read_by(self, call: dis.Instruction, depth: int) -> bool:
+        """Whether it is an argument of a function that only reads."""
+        path, name = self._called(call, depth)
+        if not name:
+            return False
+        callee = self._fn.__globals__.get(name)
+        if callee is None:
+            return not path and name in _READING_BUILTINS and hasattr(builtins, name)
+        if callee is np:
+            return len(path) == 1  # no function of NumPy itself writes into a list
+        for part in path:
+            if not isinstance(callee, types.ModuleType):
+                return False
+            callee = getattr(callee, part, None)
+        # Nor does one of ours.
+        return isinstance(callee, types.FunctionType) and (
+            callee.__module__.partition(".")[0] == "penstock"
+        )
+
+    def _called(self, call: dis.Instruction, depth: int) -> tuple[list[str], str]:
+        """The attributes and the global by which a function was got; "": not told."""
+        names = call.opname in _CALLS_WITH_NAMES
+        at = self._callee((call.arg or 0) + names - depth)
+        path: list[str] = []
+        while at >= 0 and self._instructions[at].opname in ATTRIBUTE:
+            path.insert(0, str(self._instructions[at].argval))
+            at -= 1
+        if at < 0 or self._instructions[at].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+            return [], ""
+        return path, str(self._instructions[at].argval)
+
+    def _callee(self, arguments_before: int) -> int:
+        """Where the function was loaded whose argument it is; -1: not told."""
+        height = arguments_before  # above the function
+        for at in range(self._first - 1, -1, -1):
+            instruction = self._instructions[at]
+            if height == 0 and instruction.opname not in ("PUSH_NULL", "NOP"):
+                return at
+            jumped_to = self._instructions[at + 1].is_jump_target
+            if jumped_to or "JUMP" in instruction.opname:
+                break
+            if height > 0:
+                height -= dis.stack_effect(
+                    instruction.opcode, instruction.arg, jump=False
+                )
+        return -1
+
+
+def writes_arrays(
+    fn: types.FunctionType, known: dict[str, Any], defaults: dict[str, Any]
+) -> bool:
+    """Whether it may write into arrays at all, by its code or by a function that it
+    calls for that."""
+    for code in codes_of(fn.__code__):
+        if _may_write_arrays(code, defaults):
+            return True
+        instructions = instructions_of(code)
+        for at, instruction in enumerate(instructions):
+            for loaded, above in loads_of(instruction):
+                if loaded in known:
+                    value = known[loaded]
+                elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                    value = fn.__globals__.get(loaded)
+                else:
+                    continue
+                use = Use(fn, instructions, at, above)
+                value, _ = use.part(value, loaded)
+                if _is_numpys(value) and (
+                    look(value, "__name__") in _ARRAY_WRITERS
+                    or use.arguments() > _out_position(value)
+                ):
+                    return True
+    return False
+
+
+def _helper_writes(fn: types.FunctionType, seen: set[int]) -> bool:
+    """Whether a function of the user's that `fn` may call writes into arrays."""
+    names = {name for code in codes_of(fn.__code__) for name in code.co_names}
+    reached = [fn.__globals__.get(name) for name in names]
+    for value in (*dict(captured_by(fn)).values(), *reached):
+        for helper in _functions_of(value, names, 0):
+            if id(helper) in seen or is_library(helper.__module__ or ""):
+                continue
+            seen.add(id(helper))
+            known = dict(captured_by(helper))
+            if writes_arrays(helper, known, {}) or _helper_writes(helper, seen):
+                return True
+    return False
+
+
+def _functions_of(
+    value: Any, names: set[str], depth: int
+) -> Iterator[types.FunctionType]:
+    """What code that uses `names` may call of a value."""
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        yield value
+    elif isinstance(value, types.ModuleType):
+        if depth < MAX_DEPTH and not is_library(home_of(value)):
+            held = state_of(value)
+            for name in names & held.keys():
+                yield from _functions_of(held[name], names, depth + 1)
+    elif isinstance(value, type) or is_object(value):
+        kind = value if isinstance(value, type) else type(value)
+        for base in own_bases(kind):
+            for name, member in vars(base).items():
+                yield from (fn for fn, _ in members_in(member, name))
+
+
+def _is_numpys(value: Any) -> bool:
+    if isinstance(value, np.ufunc):
+        return True
+    return callable(value) and str(look(value, "__module__", "")).startswith("numpy")
+
+
+def _out_position(function: Any) -> int:
+    """Arguments in front of the one that it writes."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    try:
+        return list(inspect.signature(function).parameters).index("out")
+    except (TypeError, ValueError):
+        return sys.maxsize
+
+
+def _may_write_arrays(code: types.CodeType, defaults: dict[str, Any]) -> bool:
+    """Whether it writes into objects at all."""
+    if any(isinstance(c, tuple) and "out" in c for c in code.co_consts):
+        return True  # names of arguments
+    aliases = set(defaults)
+    inplace = False
+    last = ""
+    for instruction in instructions_of(code):
+        op, value = instruction.opname, instruction.argval
+        if op in _WRITES_INTO:
+            return True
+        if op in ATTRIBUTE and value in _ARRAY_WRITERS:
+            return True
+        if op.startswith("STORE_FAST"):
+            stored = value if isinstance(value, str) else value[0]
+            if last in ("LOAD_GLOBAL", "LOAD_DEREF"):
+                aliases.add(stored)
+            elif last == "in place" and stored in aliases:
+                return True
+        inplace = inplace or is_inplace(instruction)
+        last = "in place" if is_inplace(instruction) else op
+    return inplace and len(aliases) > len(defaults)
