@@ -7,8 +7,8 @@
 // every 2 ms for calls that wait.
 //
 // Locks. mutex_ guards the lists of runs and threads; it is never held while a
-// Run's lock is taken. Each thread's call_mutex guards what the monitor may see
-// of the call it is in. Order: mutex_ before call_mutex.
+// Run's lock is taken. Order: mutex_ before a thread's call_mutex
+// (call_watch.h).
 //
 // Lifetime. The executor is leaked at exit. Threads hold a shared_ptr to the
 // Run they work for only while they work for it.
@@ -21,7 +21,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -30,11 +29,11 @@
 
 #include "penstock/memory/buffer.h"
 #include "penstock/memory/trim.h"
+#include "penstock/runtime/call_watch.h"
 #include "penstock/runtime/cpu_budget.h"
 #include "penstock/runtime/event_count.h"
 #include "penstock/runtime/run.h"
 #include "penstock/runtime/scheduler.h"
-#include "penstock/runtime/thread_sight.h"
 
 namespace penstock {
 namespace {
@@ -45,83 +44,15 @@ constexpr int kMaxThreads = 640;
 // started, times nesting + 1: the run they wait for stands deeper, so it can
 // always start calls.
 constexpr int kNestedWaits = 32;
-constexpr std::int64_t kTickNs = 2'000'000;
 // Where every call is short and no run has just begun, looks are rarer: each
 // takes a core from a worker for a moment.
 constexpr std::int64_t kCalmTickNs = 5'000'000;
 constexpr std::int64_t kCalmAfterNs = 50'000'000;
 constexpr int kTicksPerBudget = 500;
-constexpr std::int64_t kBlockedNs = 5'000'000;
-constexpr std::int64_t kKnownBlockedNs = 1'000'000;
-// The rest of a block that runs for longer is given back: four times what
-// blocks aim at, less what the monitor may have missed.
-constexpr std::int64_t kOverdueNs = 3'000'000;
-// Calls that are shorter are judged together: those of a stage that lasted from
-// one tick to the next by their CPU time between so many pairs of ticks, others
-// by that of a thread which was found in calls of one run at so many in a row.
-constexpr int kTickPairs = 6;
-constexpr int kShortCallTicks = 10;
-constexpr double kBlockedCpuShare = 0.2;
-// Ticks in a row at which a stage on the elastic lane was found to have no call
-// that blocks, but some that work elsewhere.
-constexpr int kElsewhereTicks = 10;
 constexpr std::int64_t kSpareIdleNs = 500'000'000;
-
-enum CallState : int {
-  kNoCall,
-  kInCall,      // with a token
-  kDetached,    // its token was taken: the call blocks
-  kTokenless,   // in a call on the elastic lane
-  kNestedWait,  // waits in next() of another iterator
-  kTokenWait,   // before a call that needs one
-};
-
-struct WorkerThread {
-  std::mutex call_mutex;
-  // Guarded by call_mutex.
-  Run* run = nullptr;
-  Stage* stage = nullptr;
-  int state = kNoCall;
-  std::uint64_t call = 0;  // counts them: the monitor takes the time
-  // Time in calls that are known to block, and before others for a token.
-  std::int64_t waited_ns = 0;
-  std::atomic<bool> works_elsewhere{false};
-  std::atomic<bool> overdue{false};
-  // Only the thread itself.
-  bool has_token = false;
-  bool borrowed_token = false;
-  std::int64_t tokenless_since = 0;
-  // Only the monitor.
-  std::uint64_t seen_call = 0;
-  std::int64_t first_seen = 0;
-  std::int64_t last_tick = 0;  // at which the call was seen, and its CPU time
-  std::int64_t last_cpu = 0;
-  std::int64_t seen_at = 0;  // 0: not looked at yet
-  std::int64_t seen_cpu = 0;
-  std::int64_t seen_delay = 0;
-  std::uint64_t blocked_call = 0;  // the last one that was found to block
-  struct {
-    Run* run = nullptr;
-    int ticks = 0;  // at which it was in one of the run's calls
-    std::vector<std::pair<Stage*, int>> stages;  // the same of each stage
-    std::int64_t since = 0;
-    std::int64_t cpu = 0;
-    std::int64_t delay = 0;
-    std::int64_t waited = 0;
-  } short_calls;
-  clockid_t cpu_clock{};
-  pid_t tid = 0;
-  bool base = false;
-};
 
 thread_local WorkerThread* t_worker = nullptr;
 thread_local std::int64_t t_lock_wait_ns = 0;
-
-std::int64_t cpu_time(clockid_t id) {
-  timespec ts{};
-  if (clock_gettime(id, &ts) != 0) return 0;
-  return static_cast<std::int64_t>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
-}
 
 class Executor final : public Scheduler {
  public:
@@ -501,193 +432,21 @@ class Executor final : public Scheduler {
     kick();
   }
 
-  // The share of a core that calls of one run took in this thread while it did
-  // nothing else; 1 while that is not known.
-  static double short_call_share(WorkerThread& w, std::int64_t now) {
-    auto& calls = w.short_calls;
-    if (calls.ticks == 0 || calls.run != w.run) {
-      calls.run = w.run;
-      calls.ticks = 0;
-      calls.stages.clear();
-      calls.since = now;
-      calls.cpu = cpu_time(w.cpu_clock);
-      calls.delay = run_delay_of_thread(w.tid);
-      calls.waited = w.waited_ns;
-    }
-    const auto stage =
-        std::find_if(calls.stages.begin(), calls.stages.end(),
-                     [&](const auto& seen) { return seen.first == w.stage; });
-    if (stage == calls.stages.end()) {
-      calls.stages.emplace_back(w.stage, 1);
-    } else {
-      ++stage->second;
-    }
-    if (++calls.ticks < kShortCallTicks) return 1;
-    calls.ticks = 0;
-    const auto used = static_cast<double>(cpu_time(w.cpu_clock) - calls.cpu);
-    // Waiting for a core is no part of it; it is counted when it is over.
-    const ThreadSight sight = look_at_thread(w.tid);
-    const auto wall = static_cast<double>(now - calls.since -
-                                          (sight.run_delay_ns - calls.delay) -
-                                          (w.waited_ns - calls.waited));
-    return wall > 0 && !sight.runnable ? used / wall : 1;
-  }
-
-  // Whether calls of the stage that lasted from one tick to the next mostly
-  // waited; false while too few of them were seen.
-  static bool waits_between_ticks(WorkerThread& w, std::int64_t now) {
-    const std::int64_t cpu = cpu_time(w.cpu_clock);
-    const bool same = w.seen_call == w.call;
-    const auto wall = static_cast<double>(now - w.last_tick);
-    const auto used = static_cast<double>(cpu - w.last_cpu);
-    w.last_tick = now;
-    w.last_cpu = cpu;
-    if (!same) return false;
-    Stage& stage = *w.stage;
-    ++stage.tick_pairs;
-    if (used < kBlockedCpuShare * wall) ++stage.quiet_tick_pairs;
-    if (stage.tick_pairs < kTickPairs) return false;
-    const double quiet = stage.quiet_tick_pairs;
-    const bool waits = quiet > (1 - kBlockedCpuShare) * stage.tick_pairs;
-    stage.tick_pairs = stage.quiet_tick_pairs = 0;
-    return waits && !look_at_thread(w.tid).runnable;
-  }
-
-  // Those in which the thread was mostly seen. A stage that computes has at
-  // most the share of the time that makes calls count as blocking.
-  static std::vector<Stage*> stages_that_wait(const WorkerThread& w) {
-    int most = 0;
-    for (const auto& [stage, ticks] : w.short_calls.stages) {
-      most = std::max(most, ticks);
-    }
-    std::vector<Stage*> waiting;
-    for (const auto& [stage, ticks] : w.short_calls.stages) {
-      if (2 * ticks >= most) waiting.push_back(stage);
-    }
-    return waiting;
-  }
-
-  /// Whether a call of a stage could go on, looked at once a tick. Another that
-  /// waits may wait for the same lock, as functions of Python take turns at the
-  /// GIL: more of them at once would do no more.
-  class CallsAtWork {
-   public:
-    explicit CallsAtWork(const std::vector<WorkerThread*>& workers) {
-      for (WorkerThread* w : workers) {
-        std::lock_guard call(w->call_mutex);
-        if (w->state == kInCall) calls_.emplace_back(w->stage, w->tid);
-      }
-    }
-    bool any(const Stage* stage) {
-      const auto [at, first] = seen_.try_emplace(stage, false);
-      if (!first) return at->second;
-      for (const auto& [of, tid] : calls_) {
-        if (of == stage && look_at_thread(tid).runnable) {
-          return at->second = true;
-        }
-      }
-      return false;
-    }
-
-   private:
-    std::vector<std::pair<const Stage*, pid_t>> calls_;
-    std::map<const Stage*, bool> seen_;
-  };
-
   void tick() {
     if (++ticks_ % kTicksPerBudget == 0) {
       follow_budget();
       trim_others(false);
     }
-    std::map<std::shared_ptr<Run>, Run::StageCalls> blocked;
-    // Of short calls: the share of the CPU that they take.
-    std::map<std::shared_ptr<Run>, std::map<Stage*, double>> waiting;
-    // Of stages on the elastic lane.
-    struct Calls {
-      std::shared_ptr<Run> run;
-      bool all_elsewhere = true;
-    };
-    std::map<Stage*, Calls> elastic;
-    std::vector<std::shared_ptr<Run>> detached;
     const std::int64_t now = clock().now();
-    int freed = 0;
+    WatchedCalls found;
     {
       std::lock_guard lock(mutex_);
-      calm_ = now - youngest_run_ > kCalmAfterNs;
-      CallsAtWork at_work(workers_);
-      for (WorkerThread* w : workers_) {
-        std::lock_guard call(w->call_mutex);
-        if (w->state == kTokenWait) continue;
-        if (w->state != kInCall && w->state != kTokenless &&
-            w->state != kDetached) {
-          w->short_calls.ticks = 0;
-          continue;
-        }
-        const bool known = w->stage->blocking.load(std::memory_order_relaxed);
-        const bool elsewhere =
-            w->works_elsewhere.load(std::memory_order_relaxed);
-        if (known) {
-          Calls& calls = elastic[w->stage];
-          if (!calls.run) calls.run = w->run->shared_from_this();
-          calls.all_elsewhere = calls.all_elsewhere && elsewhere;
-        }
-        if (elsewhere) {
-          w->seen_call = 0;
-          w->short_calls.ticks = 0;
-          continue;
-        }
-        calm_ = calm_ && !known && w->seen_call != w->call;
-        if (const double share = known ? 1 : short_call_share(*w, now);
-            share < kBlockedCpuShare) {
-          for (Stage* stage : stages_that_wait(*w)) {
-            if (at_work.any(stage)) continue;
-            waiting[w->run->shared_from_this()][stage] = std::max(share, 1e-3);
-          }
-        }
-        if (!known && waits_between_ticks(*w, now) && !at_work.any(w->stage)) {
-          waiting[w->run->shared_from_this()].emplace(w->stage, 1e-3);
-        }
-        if (w->seen_call != w->call) {
-          w->seen_call = w->call;
-          w->first_seen = now;
-          w->seen_at = 0;
-        }
-        const std::int64_t age = now - w->first_seen;  // or more
-        if (age >= kOverdueNs) {
-          w->overdue.store(true, std::memory_order_relaxed);
-        }
-        if (age < (known ? kKnownBlockedNs : kBlockedNs) - kTickNs) continue;
-        const std::int64_t cpu = cpu_time(w->cpu_clock);
-        if (w->seen_at == 0) {
-          w->seen_at = now;
-          w->seen_cpu = cpu;
-          w->seen_delay = run_delay_of_thread(w->tid);
-          continue;
-        }
-        auto wall = static_cast<double>(now - w->seen_at);
-        const auto used = static_cast<double>(cpu - w->seen_cpu);
-        if (wall <= 0 || used > kBlockedCpuShare * wall) continue;
-        // Waiting for a core looks the same from here, but is not blocking. One
-        // look per call: with many that sleep they would take a core.
-        if (w->blocked_call != w->call) {
-          const ThreadSight sight = look_at_thread(w->tid);
-          wall -= static_cast<double>(sight.run_delay_ns - w->seen_delay);
-          if (sight.runnable || used > kBlockedCpuShare * wall) continue;
-          if (!known && at_work.any(w->stage)) continue;
-          w->blocked_call = w->call;
-        }
-        const std::shared_ptr<Run> run = w->run->shared_from_this();
-        ++blocked[run][w->stage];
-        if (w->state == kInCall) {
-          w->state = kDetached;
-          ++freed;
-          if (!w->borrowed_token) detached.push_back(run);
-        }
-      }
+      found = watch_calls(workers_, now);
+      calm_ = found.calm && now - youngest_run_ > kCalmAfterNs;
     }
-    for (const auto& run : detached) run->adjust_cpu(-1);
-    for (int i = 0; i < freed; ++i) give_token();
-    for (const auto& [run, stages] : waiting) {
+    for (const auto& run : found.detached) run->adjust_cpu(-1);
+    for (int i = 0; i < found.freed_tokens; ++i) give_token();
+    for (const auto& [run, stages] : found.waiting) {
       for (const auto& [stage, share] : stages) {
         // As many as would fill the cores, within what tuning can take back.
         constexpr double kMaxFirstWidth = 16;
@@ -696,16 +455,12 @@ class Executor final : public Scheduler {
       }
       grow_elastic(*run);
     }
-    for (const auto& [run, calls] : blocked) {
+    for (const auto& [run, calls] : found.blocked) {
       run->mark_blocking(calls);
       grow_elastic(*run);
     }
-    for (auto& [stage, calls] : elastic) {
-      stage->ticks_elsewhere =
-          calls.all_elsewhere ? stage->ticks_elsewhere + 1 : 0;
-      if (stage->ticks_elsewhere < kElsewhereTicks) continue;
-      stage->ticks_elsewhere = 0;
-      calls.run->mark_working(stage);
+    for (const auto& [run, stages] : found.working) {
+      for (Stage* stage : stages) run->mark_working(stage);
     }
     // Held by name: a loop over *runs() would let the list go at once.
     const std::shared_ptr<const RunList> list = runs();
