@@ -174,7 +174,7 @@ TEST(Parallelism, CallsOfTwoStagesThatAllWaitGetTwiceTheWidth) {
 TEST(Parallelism, ShortWaitsBesideAStageThatComputesOverlap) {
   Calls waits;
   Calls computes;
-  const Dataset dataset = sleeping(waits, 300, milliseconds(3))
+  const Dataset dataset = sleeping(waits, 600, milliseconds(3))
                               .map([&computes](std::int64_t x) {
                                 computes.begin();
                                 compute(milliseconds(2));
@@ -182,7 +182,7 @@ TEST(Parallelism, ShortWaitsBesideAStageThatComputesOverlap) {
                                 return x;
                               })
                               .with_options({.cpu_budget = 2});
-  EXPECT_EQ(values(dataset), count_to(300));
+  EXPECT_EQ(values(dataset), count_to(600));
   EXPECT_GE(waits.most, 4);
   EXPECT_LE(computes.most, 2);
 }

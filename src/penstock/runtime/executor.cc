@@ -47,6 +47,10 @@ constexpr int kNestedWaits = 32;
 // Where every call is short and no run has just begun, looks are rarer: each
 // takes a core from a worker for a moment.
 constexpr std::int64_t kCalmTickNs = 5'000'000;
+// But every fourth one follows soon, so that calls of a millisecond or two are
+// seen twice.
+constexpr std::int64_t kSoonTickNs = 1'000'000;
+constexpr int kTicksPerSoon = 4;
 constexpr std::int64_t kCalmAfterNs = 50'000'000;
 constexpr int kTicksPerBudget = 500;
 constexpr std::int64_t kSpareIdleNs = 500'000'000;
@@ -400,10 +404,14 @@ class Executor final : public Scheduler {
         std::unique_lock lock(mutex_);
         if (runs_->empty()) wait_for_runs(lock);
       }
-      std::this_thread::sleep_for(
-          std::chrono::nanoseconds(calm_ ? kCalmTickNs : kTickNs));
+      std::this_thread::sleep_for(std::chrono::nanoseconds(until_tick()));
       tick();
     }
+  }
+
+  std::int64_t until_tick() const {
+    if (!calm_) return kTickNs;
+    return ticks_ % kTicksPerSoon == 0 ? kSoonTickNs : kCalmTickNs;
   }
 
   // Memory for the next epoch is kept for a moment, in which its iterator is
