@@ -271,6 +271,11 @@ void bind_iterator(nb::module_& m) {
            })
       .def("restart",
            [](PyIterator& self, const Dataset& dataset, nb::bytes state) {
+             const Status status = IteratorCore::check_state(
+                 *dataset.node(), {state.c_str(), state.size()});
+             if (state.size() > 0 && !status.ok()) throw Error(status);
+             // First: what it writes, a cache say, is free then.
+             self.close();
              self.replace(start(dataset, state));
            })
       .def("state",

@@ -211,6 +211,11 @@ class Inputs {
                                 PathRef path, int restored = -1) {
     return open(dataset, std::move(path), restored);
   }
+  /// Of a row that was taken before the state was saved, and is again: that it
+  /// cannot be had any more.
+  virtual Status check_again(const Rows& /*rows*/, std::int64_t /*row*/) const {
+    return absl::OkStatus();
+  }
   /// The input is not needed any more. Static inputs may be closed too.
   virtual void close(int input) = 0;
   /// The choice to be made next, while the order of a restored state is
@@ -303,6 +308,8 @@ struct SequencerTraits {
   /// False: it chooses an order as it runs, tells each choice by chose() and
   /// repeats those of Inputs::scripted(). Unset: as the options say.
   std::optional<bool> deterministic = true;
+  /// Each row it emits takes one of every input.
+  bool side_by_side = false;
   /// Opened inputs that may be worked on at once; 0 is no cap.
   int max_active = 0;
 };

@@ -22,9 +22,15 @@ struct ElementError {
   /// A stage could not be restored. Shown even where elements are dropped
   /// because they were seen before the state was saved.
   bool restore_failed = false;
+  /// Its source gives nothing more after it: what would have followed is
+  /// missing, but a policy may skip it.
+  bool ends_source = false;
   /// The stage itself failed and ended here. No policy skips it: what would
   /// have followed is lost.
   bool ends_stage = false;
+  /// Rows that should follow do not.
+  bool loses_rows() const { return ends_source || ends_stage; }
+
   /// Why it is shown although errors are skipped; empty otherwise.
   std::string not_skipped;
   /// What the user's function threw, if it threw.

@@ -5,9 +5,14 @@
 namespace penstock {
 namespace {
 
-/// How many of the first `rows` rows may be dropped as seen before: all, or
-/// those in front of an error that says that a restore failed.
-std::int64_t droppable(const Item& item, std::int64_t rows) {
+/// The first of the first `rows` rows that must not be dropped as seen before:
+/// an error that says that a restore failed, or means it.
+struct Failure {
+  std::int64_t row = 0;
+  const ElementError* error = nullptr;
+};
+
+Failure find_failure(const Item& item, std::int64_t rows, bool no_errors) {
   std::int64_t before = 0;
   for (const Rows& part : item.parts) {
     if (before >= rows) break;
@@ -15,12 +20,23 @@ std::int64_t droppable(const Item& item, std::int64_t rows) {
     if (!part.is_lazy() && !part.block().errors().empty()) {
       for (std::int64_t i = 0; i < n; ++i) {
         const ElementError* error = part.block().error_at(part.at(i));
-        if (error != nullptr && error->restore_failed) return before + i;
+        if (error == nullptr) continue;
+        if (error->restore_failed || (no_errors && error->loses_rows())) {
+          return {before + i, error};
+        }
       }
     }
     before += n;
   }
-  return rows;
+  return {rows, nullptr};
+}
+
+Rows failed_restore(const ElementError& error) {
+  auto failed = std::make_shared<ElementError>(error);
+  failed->restore_failed = true;
+  Block block(nullptr, {}, 1, {});
+  block.errors().emplace_back(0, std::move(failed));
+  return Rows(BlockRef(make_ref<SharedBlock>(std::move(block))));
 }
 
 }  // namespace
@@ -90,19 +106,29 @@ void Exchange::fill(SlotRef slot, Item&& item, std::int64_t now,
   advance(now);
 }
 
+void Exchange::drop_seen(Item& item) {
+  const std::int64_t wanted = std::min(drop_, item.size);
+  const auto [row, error] = find_failure(item, wanted, no_errors_);
+  drop_ = error != nullptr ? 0 : drop_ - wanted;
+  total_rows_ -= row;
+  Rows failed = error != nullptr ? failed_restore(*error) : Rows();
+  if (row > 0) split_item(item, row);
+  if (error == nullptr) return;
+  Item rest = std::move(item);
+  item = split_item(rest, 1);
+  item.parts.clear();
+  item.size = 0;
+  item.add(std::move(failed));
+  for (Rows& part : rest.parts) item.add(std::move(part));
+}
+
 void Exchange::advance(std::int64_t now) {
   while (frontier_ != slots_.end() && frontier_->ready) {
     Item& item = frontier_->item;
     if (on_deliver) on_deliver(*frontier_);
     // `now` is when a work ended; a later one may have been filed before.
     order_wait_ += std::max<std::int64_t>(0, now - frontier_->ready_at);
-    if (drop_ > 0 && item.size > 0) {
-      const std::int64_t wanted = std::min(drop_, item.size);
-      const std::int64_t dropped = droppable(item, wanted);
-      if (dropped > 0) split_item(item, dropped);
-      drop_ = dropped < wanted ? 0 : drop_ - dropped;
-      total_rows_ -= dropped;
-    }
+    if (drop_ > 0 && item.size > 0) drop_seen(item);
     if (item.size == 0) {
       drop(frontier_++);
       continue;

@@ -71,8 +71,12 @@ class Exchange {
     return item;
   }
 
-  /// Rows to drop before the first one is seen (after a restore).
-  void drop_first(std::int64_t rows) { drop_ += rows; }
+  /// Rows to drop before the first one is seen (after a restore). With
+  /// `no_errors` none of them was an error when they were seen.
+  void drop_first(std::int64_t rows, bool no_errors) {
+    drop_ += rows;
+    no_errors_ = no_errors;
+  }
   /// Of those, how many have not come yet.
   std::int64_t left_to_drop() const { return drop_; }
 
@@ -87,8 +91,10 @@ class Exchange {
  private:
   void advance(std::int64_t now);
   void drop(SlotRef slot);
+  void drop_seen(Item& item);
 
   bool ended_ = false;
+  bool no_errors_ = false;
   std::int64_t drop_ = 0;
   // What each block changes, in two lines of the cache: mostly the other core
   // has changed them last.

@@ -81,7 +81,7 @@ TEST(Exchange, DropsWhatWasSeenButNotThatARestoreFailed) {
   };
   for (const bool failed : {false, true}) {
     Exchange exchange;
-    exchange.drop_first(5);
+    exchange.drop_first(5, false);
     exchange.fill(exchange.append(2), item(0, 2), 0);
     exchange.fill(exchange.append(2), errors(failed), 0);
     exchange.fill(exchange.append(2), item(4, 2), 0);

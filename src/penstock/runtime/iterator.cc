@@ -29,6 +29,24 @@ void separate_rows(Column& column) {
   column = Column(std::move(rows));
 }
 
+/// A state of an equal graph.
+StatusOr<SavedState> read_state(const Node& node, std::string_view state) {
+  const std::string fingerprint = node.fingerprint();
+  PS_ASSIGN_OR_RETURN(SavedState saved, decode_state(state));
+  if (saved.fingerprint != fingerprint) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("state: it belongs to another pipeline (graph ",
+                     saved.fingerprint, ", this one is ", fingerprint, ")"));
+  }
+  if (saved.shards != node.fixed_shards()) {
+    return absl::FailedPreconditionError(
+        "state: it was saved under another shard(num_shards, index); a "
+        "state moves to other shards only where the stages behind the shard "
+        "map element to element by index, or batch them once");
+  }
+  return saved;
+}
+
 }  // namespace
 
 std::uint64_t DatasetState::seed(const Options& options) {
@@ -58,20 +76,11 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
     std::lock_guard lock(dataset->mutex);
     core->epoch_.iteration = dataset->next_iteration++;
   } else {
-    PS_ASSIGN_OR_RETURN(SavedState saved, decode_state(state));
-    if (saved.fingerprint != core->fingerprint_) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "state: it belongs to another pipeline (graph ", saved.fingerprint,
-          ", this one is ", core->fingerprint_, ")"));
-    }
-    if (saved.shards != core->shards_) {
-      return absl::FailedPreconditionError(
-          "state: it was saved under another shard(num_shards, index); a "
-          "state moves to other shards only where the stages behind the shard "
-          "map element to element by index, or batch them once");
-    }
+    PS_ASSIGN_OR_RETURN(SavedState saved, read_state(*node, state));
     core->epoch_ = {saved.seed, saved.iteration};
     core->ended_ = saved.ended;
+    core->had_errors_ = saved.had_errors;
+    core->restored_state_ = state;
     mark = std::move(saved.mark);
     std::lock_guard lock(dataset->mutex);
     dataset->next_iteration =
@@ -89,6 +98,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   config.max_block_rows =
       std::max<std::int64_t>(1, options.max_block_rows.value_or(1 << 20));
   config.on_error = options.on_error;
+  config.no_errors_before = !state.empty() && !core->had_errors_;
   config.depth = Run::current_depth();
   core->mark_ = mark;
   PS_ASSIGN_OR_RETURN(core->run_, Run::create(node, config, mark));
@@ -98,6 +108,10 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   core->scheduler_->add(core->run_);
   if (!core->run_->bounded()) core->scheduler_->notify(core->run_.get());
   return core;
+}
+
+Status IteratorCore::check_state(const Node& node, std::string_view state) {
+  return read_state(node, state).status();
 }
 
 IteratorCore::~IteratorCore() {
@@ -167,6 +181,13 @@ IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
   const Block& block = own_block_ ? *own_block_ : block_->block;
   if (!block.errors().empty()) {
     if (ErrorRef e = block.error_ref(row)) {
+      had_errors_ = true;
+      if (e->restore_failed) {
+        // What follows is not what followed then.
+        restore_failed_ = ended_ = true;
+        row_ = end_;
+        drop_block();
+      }
       error = std::move(e);
       return Next::kError;
     }
@@ -212,11 +233,13 @@ void IteratorCore::drop_block() {
 
 std::string IteratorCore::state_dict() const {
   std::lock_guard lock(mutex_);
+  if (restore_failed_) return restored_state_;
   SavedState state;
   state.fingerprint = fingerprint_;
   state.iteration = epoch_.iteration;
   state.seed = epoch_.seed;
   state.ended = ended_;
+  state.had_errors = had_errors_ || (!forked() && run_->passed_over_errors());
   state.shards = shards_;
   state.mark = mark_.after(scalar_lane_.next_row(row_) - begin_);
   return encode_state(state);

@@ -35,6 +35,8 @@ class IteratorCore {
   static StatusOr<std::unique_ptr<IteratorCore>> create(
       const NodeRef& node, const std::shared_ptr<DatasetState>& dataset,
       std::string_view state, Scheduler* scheduler = nullptr);
+  /// Whether create() would take `state`.
+  static Status check_state(const Node& node, std::string_view state);
   ~IteratorCore();
 
   /// kError fills `error`; the next call goes on behind it. kInterrupted only
@@ -100,6 +102,10 @@ class IteratorCore {
   std::int64_t end_ = 0;
   Mark mark_;  // of row begin_
   bool ended_ = false;
+  bool had_errors_ = false;
+  // What it was made from, and goes on to give when that could not be restored.
+  std::string restored_state_;
+  bool restore_failed_ = false;
   std::atomic<bool> closed_{false};
 };
 

@@ -162,7 +162,7 @@ class SegmentPipe final : public Pipe {
   /// Whether calls of `stage` are part of its work.
   bool calls_of(const Stage* stage) const;
   /// Both of all segments that call the stages which block.
-  void grow_width(int blocked_calls, int all_width);
+  void grow_width(int blocked_calls, int all_calls);
   void start_width(int calls);
   /// Unless another of its stages blocks.
   void leave_elastic_lane();

@@ -432,7 +432,7 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
   context.clock = &run_.scheduler().clock();
   context.input_specs = specs;
   context.input_nodes = at.node->inputs;
-  pipe->out.drop_first(at.mark.skip);
+  pipe->out.drop_first(at.mark.skip, run_.config().no_errors_before);
   PS_RETURN_IF_ERROR(pipe->start(context, at.mark));
   granularity_ = traits.granularity;
   rows_spec_ = at.last ? &at.node->spec : nullptr;
@@ -628,7 +628,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       PS_RETURN_IF_ERROR(segment->start_unordered(at.mark));
     } else if (!traits.one_to_one) {
       ++segment->filters;
-      segment->out.drop_first(at.mark.skip);
+      segment->out.drop_first(at.mark.skip, run_.config().no_errors_before);
     }
     if (cut_above[i] || !run_.config().fuse) {
       PS_RETURN_IF_ERROR(close_segment());

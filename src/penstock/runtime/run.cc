@@ -416,10 +416,10 @@ std::vector<std::string> Run::running_stages() {
 }
 
 void Run::mark_blocking(const StageCalls& calls) {
-  StageCalls widths;  // of all that call it: datasets inside others are many
+  StageCalls active;  // in all that call it: datasets inside others are many
   for (const auto& [stage, count] : calls) {
     for_segments_of(stage, true, [&](SegmentPipe& segment) {
-      if (segment.blocking) widths[stage] += segment.width;
+      active[stage] += segment.active;
     });
   }
   std::lock_guard lock(mutex_);
@@ -427,15 +427,15 @@ void Run::mark_blocking(const StageCalls& calls) {
   root_->for_each_segment([&](SegmentPipe& segment) {
     // A segment's calls wait in any of its stages.
     int blocked = 0;
-    int width = 0;
+    int all = 0;
     bool mine = false;
     for (const auto& [stage, count] : calls) {
       if (!segment.calls_of(stage)) continue;
       mine = true;
       blocked += count;
-      width = std::max(width, widths[stage]);
+      all = std::max(all, active[stage]);
     }
-    if (mine) segment.grow_width(blocked, width);
+    if (mine) segment.grow_width(blocked, all);
   });
 }
 

@@ -150,6 +150,8 @@ struct RunConfig {
   bool fuse = true;
   std::int64_t max_block_rows = 1 << 20;
   ErrorPolicy on_error;
+  /// Of a run from a saved state: no error had come until that was saved.
+  bool no_errors_before = false;
   /// Iterators around this one: it was made by a function of the innermost.
   int depth = 0;
 };
@@ -214,6 +216,12 @@ class Run : public std::enable_shared_from_this<Run> {
   bool close(std::int64_t timeout_ns = -1);
   bool cancelled() const { return cancelled_.load(); }
   const std::atomic<bool>* cancel_flag() const { return &cancelled_; }
+
+  /// Whether a policy has skipped or replaced an error.
+  bool passed_over_errors() const {
+    std::lock_guard lock(mutex_);
+    return errors_skipped_ + errors_replaced_ > 0;
+  }
 
   /// Labels of the stages with a call of user code under way.
   std::vector<std::string> running_stages();

@@ -18,7 +18,7 @@ std::int64_t SegmentPipe::scripted_limit(std::int64_t rows) const {
 Status SegmentPipe::start_unordered(const Mark& mark) {
   ordered = false;
   out.on_deliver = [this](Slot& slot) { deliver(slot); };
-  out.drop_first(mark.skip);
+  out.drop_first(mark.skip, run_.config().no_errors_before);
   last_delivery_ = make_ref<Delivery>(0, 0);  // the first one hangs on it
   if (!mark.snapshot) {
     auto snapshot = make_ref<Snapshot>();

@@ -17,17 +17,18 @@ bool SegmentPipe::calls_of(const Stage* stage) const {
                      [&](const Link& link) { return link.stage == stage; });
 }
 
-void SegmentPipe::grow_width(int blocked_calls, int all_width) {
+void SegmentPipe::grow_width(int blocked_calls, int all_calls) {
   const int limit = cap > 0 ? cap : kMaxWidth;
   if (!blocking) {
     blocking = true;
-    width = std::max(2, active);
+    // A width that the user asked for is not looked for.
+    width = cap > 0 ? cap : std::max(2, active);
     run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
              "a call waited for more than 5 ms with under 20 % CPU");
   }
   // All calls wait, none has come back since: double.
-  if (run_.config().autotune && blocked_calls >= std::max(all_width, width) &&
-      all_width < kMaxWidth && width < limit) {
+  if (run_.config().autotune && blocked_calls >= all_calls && active >= width &&
+      all_calls < limit && width < limit) {
     width = std::min(limit, width * 2);
     tuned_at = 0;  // what was counted until now is of fewer calls
     run_.log(label(), absl::StrCat("width ", width),
@@ -39,9 +40,8 @@ void SegmentPipe::grow_width(int blocked_calls, int all_width) {
 void SegmentPipe::start_width(int calls) {
   if (blocking) return;
   blocking = true;
-  const int limit = cap > 0 ? cap : kMaxWidth;
-  width = run_.config().autotune ? calls : active;
-  width = std::min(std::max(2, width), limit);
+  const int found = run_.config().autotune ? calls : active;
+  width = cap > 0 ? cap : std::clamp(found, 2, kMaxWidth);
   run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
            "its calls wait for more than 80 % of their time");
 }
@@ -64,7 +64,7 @@ void SegmentPipe::leave_elastic_lane() {
 }
 
 void SegmentPipe::tune(std::int64_t now) {
-  if (!blocking || !run_.config().autotune) return;
+  if (!blocking || cap > 0 || !run_.config().autotune) return;
   constexpr std::int64_t kPeriodNs = 200'000'000;
   if (tuned_at == 0) {
     tuned_at = now;
@@ -79,7 +79,7 @@ void SegmentPipe::tune(std::int64_t now) {
   const double rate_before = width_search.last_rate();
   const int before = width;
   const bool wanted = has_credit();
-  width = width_search.next(width, cap > 0 ? cap : kMaxWidth, rate, wanted);
+  width = width_search.next(width, kMaxWidth, rate, wanted);
   if (width != before) {
     run_.log(label(), absl::StrCat("width ", before, " -> ", width),
              wanted

@@ -59,6 +59,15 @@ class PipeInputs final : public Inputs {
     return std::move(head.parts.front());
   }
 
+  Status check_again(const Rows& rows, std::int64_t row) const override {
+    if (!pipe_.run_.config().no_errors_before || rows.is_lazy()) {
+      return absl::OkStatus();
+    }
+    const ElementError* error = rows.block().error_at(rows.at(row));
+    return error != nullptr && error->loses_rows() ? error->to_status()
+                                                   : absl::OkStatus();
+  }
+
   StatusOr<int> open(const NodeRef& dataset, PathRef path,
                      int restored) override {
     return open_in(pipe_.epoch, dataset, std::move(path), restored);
@@ -492,6 +501,9 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     if (pipes_[i] == nullptr || (waits_for_input && i == needed) ||
         !startable(i)) {
       continue;
+    }
+    if (!unbounded && traits_.side_by_side && !running_) {
+      upstream.rows = std::max<std::int64_t>(0, allowed - inputs_[i].rows);
     }
     if (pipes_[i]->find(upstream, kind, work)) return true;
   }

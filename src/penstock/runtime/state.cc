@@ -123,6 +123,7 @@ std::string encode_state(const SavedState& state) {
   out.boolean(state.ended);
   out.fixed64(state.shards);
   encode(out, state.mark);
+  if (state.had_errors) out.boolean(true);
   const std::uint32_t crc = crc32c(out.str());
   for (int i = 0; i < 4; ++i) {
     const char byte = static_cast<char>(crc >> (8 * i));
@@ -159,6 +160,7 @@ StatusOr<SavedState> decode_state(std::string_view bytes) {
   state.ended = in.boolean();
   state.shards = in.fixed64();
   decode(in, 0, state.mark);
+  if (in.ok() && !in.at_end()) state.had_errors = in.boolean();
   if (in.ok() && !in.at_end()) in.fail();
   PS_RETURN_IF_ERROR(in.status("state"));
   return state;

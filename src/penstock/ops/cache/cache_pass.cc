@@ -76,7 +76,11 @@ class CachePass final : public Sequencer, public HoldsRows {
       return Step::end();
     }
     if (state.skip > 0) {
-      state.skip -= in.take(state.open, state.skip).size();
+      const Rows rows = in.take(state.open, state.skip);
+      for (std::int64_t i = 0; i < rows.size(); ++i) {
+        PS_RETURN_IF_ERROR(in.check_again(rows, i));
+      }
+      state.skip -= rows.size();
       return Step::more();
     }
     Rows rows = in.take(state.open, out.room());

@@ -313,6 +313,7 @@ class RecordFile final : public SequencerOp {
     auto made =
         std::make_shared<ElementError>(*error(state, status, state.record));
     made->restore_failed = state.opened && !state.stream;
+    made->ends_source = true;
     block.errors().emplace_back(0, std::move(made));
     out.emit_block(std::move(block));
     state.record += 1;

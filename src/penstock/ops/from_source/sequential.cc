@@ -72,8 +72,10 @@ struct Reading final : SequencerState {
            cancel_flag->load(std::memory_order_relaxed);
   }
   bool restoring() const { return skipped_to < position; }
-  ErrorRef error(Status status, std::exception_ptr cause = nullptr) const {
+  ErrorRef error(Status status, std::exception_ptr cause = nullptr,
+                 bool last = true) const {
     auto error = std::make_shared<ElementError>();
+    error->ends_source = last;
     error->status = std::move(status);
     error->restore_failed = restoring() || (opened && !source);
     if (stage) error->stage = stage->to_string();
@@ -276,9 +278,9 @@ class Sequential final : public SequencerOp {
     try {
       auto next = state.source->next();
       if (!next.ok()) {
-        read.kind = cursor_advanced(next.status()) ? Read::Kind::kError
-                                                   : Read::Kind::kLastError;
-        read.error = state.error(next.status());
+        const bool last = !cursor_advanced(next.status());
+        read.kind = last ? Read::Kind::kLastError : Read::Kind::kError;
+        read.error = state.error(next.status(), nullptr, last);
         return read;
       }
       if (!next->has_value()) return read;

@@ -280,6 +280,8 @@ class WindowShuffle final : public Sequencer {
       if (state.next_missing < state.missing.size() &&
           state.missing[state.next_missing].first == state.reading) {
         state.window.put(state.missing[state.next_missing++].second, rows, i);
+      } else {
+        PS_RETURN_IF_ERROR(in.check_again(rows, i));
       }
     }
     return Step::more();

@@ -107,6 +107,7 @@ class Unique final : public SequencerOp {
     for (std::int64_t i = 0; i < rows.size(); ++i) {
       const std::int64_t row = rows.at(i);
       if (block.error_at(row) != nullptr) {
+        if (replaying) PS_RETURN_IF_ERROR(in.check_again(rows, i));
         fresh.push_back(row);
         continue;
       }

@@ -175,6 +175,7 @@ class Zip final : public SequencerOp, public IndexedOp {
   SequencerTraits traits() const override {
     SequencerTraits traits;
     traits.num_inputs = inputs_;
+    traits.side_by_side = true;
     traits.needs_payload = true;
     return traits;
   }
