@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import operator
 import random
 import re
 import types
@@ -24,6 +25,7 @@ from penstock._errors import Error
 from penstock._functions import nested_functions
 from penstock._look import look
 from penstock._options import GLOBAL
+from penstock._plain_function import given_function, plain_function
 from penstock._purity import keeps_to_itself
 from penstock._spec import TensorSpec
 
@@ -75,7 +77,7 @@ _KEEP_ORDER = {
 }
 # Inside nested datasets, where the graph is not at hand.
 _CALLS = {"from_generator", "from_indexable", "map", "filter", "scan", "flat_map"}
-_BATCHES = {"batch", "padded_batch", "ragged_batch"}
+_BATCHES = {"batch", "padded_batch", "ragged_batch", "rebatch"}
 # A refusal that a rewrite of a line removes; others are for Python to do.
 _FIXABLE = re.compile(
     r"branch|depends on data|if |truth|print|a mask|has a try|while|bool\b"
@@ -131,9 +133,9 @@ class Plan:
         functions = [(stage.label, stage.fn) for stage in self.stages]
         functions += [(label, one["fn"]) for label, one in self.nested.items()]
         for label, fn in functions:
-            code = look(fn, "__code__")
-            if isinstance(code, types.CodeType):
-                found[code] = label
+            plain = plain_function(fn)
+            if plain is not None:
+                found[plain.__code__] = label
         return found
 
     @property
@@ -159,6 +161,7 @@ def plan_of(dataset: Dataset) -> Plan:
                 "user_code", "source", "sequential",
             )
         }  # fmt: skip
+        facts["indexed"] = node["indexed"] and node["cardinality"] >= 0
         plan.stages.append(Stage(facts, node["description"], node["branch"]))
     _pair(plan, len(nodes) - 1, dataset)
     for stage in plan.stages:
@@ -221,7 +224,15 @@ def inputs_of(dataset: Dataset) -> list[Dataset]:
 
 def _number(value: Any) -> int:
     """An explicit count; 0 for AUTOTUNE or none."""
-    return int(value) if isinstance(value, int) and value > 0 else 0
+    return max(0, _integer(value, 0))
+
+
+def _integer(value: Any, default: int) -> int:
+    """Python's, or one of NumPy's."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return default
 
 
 def arguments(dataset: Dataset) -> dict[str, Any]:
@@ -243,6 +254,24 @@ def arguments(dataset: Dataset) -> dict[str, Any]:
     return dict(bound)
 
 
+def _other_arguments(args: dict[str, Any]) -> str:
+    """All but `n` as they are written: ", drop_remainder=True"."""
+    written = ""
+    for name, value in args.items():
+        if name == "n" or value is None or value is False:
+            continue
+        written += f", {name}={repr(value) if _is_plain(value) else '...'}"
+    return written
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return value is None or type(value) in (bool, int, float, str, bytes)
+
+
 def _add_arguments(stage: Stage) -> None:
     facts = stage.facts
     if stage.dataset is None:
@@ -256,10 +285,11 @@ def _add_arguments(stage: Stage) -> None:
     facts["ordered"] = args.get("deterministic") is not False
     if op in _BATCHES:
         facts["batch_size"] = _number(args.get("n"))
+        facts["arguments"] = _other_arguments(args)
         facts["padded"] = op == "padded_batch"
     elif op == "prefetch":
         n = args.get("n", -1)
-        facts["prefetch"] = n if isinstance(n, int) else -1
+        facts["prefetch"] = _integer(n, -1)
     elif op == "shuffle":
         size = args.get("buffer_size")
         is_global = size == GLOBAL or size == "global"
@@ -267,7 +297,7 @@ def _add_arguments(stage: Stage) -> None:
         facts["random"] = True
     elif op == "repeat":
         count = args.get("count")
-        facts["repeats"] = -1 if count is None or count < 0 else int(count)
+        facts["repeats"] = max(-1, _integer(count, -1))
     if op in ("random", "rejection_resample", "sample_from_datasets"):
         facts["random"] = True
     if facts["source"] and args.get("shuffle"):
@@ -307,29 +337,29 @@ def _add_function(stage: Stage, args: dict[str, Any]) -> None:
     if stage.fn is not None:
         facts["random"] = facts.get("random", False) or draws(stage.fn)
         if lowered.executor == "thread":
-            facts["stays"] = _stays(stage)
+            _add_stays(stage)
 
 
-def _stays(stage: Stage) -> str:
+def _add_stays(stage: Stage) -> None:
     """Why the function cannot move to processes by itself, naming the object."""
-    why = keeps_to_itself(stage.fn)
-    if why:
-        return why
-    try:
-        from penstock._workers import pickle_function
+    from penstock._workers import pickle_function
 
-        pickle_function(stage.facts["op"], stage.fn)
+    facts = stage.facts
+    facts["stays"] = keeps_to_itself(given_function(stage.fn))
+    try:
+        pickle_function(facts["op"], stage.fn)
     except Error as error:
-        return str(error)
-    return ""
+        facts["stays"], facts["pickles"] = str(error), False
 
 
 def draws(fn: Any) -> bool:
     """Whether `fn`, or a function of the user's that it calls, may draw random
     values."""
-    if not isinstance(look(fn, "__code__"), types.CodeType):
-        return True
-    seen: list[Any] = [fn]
+    fn = given_function(fn)
+    fn = fn.__func__ if isinstance(fn, types.MethodType) else fn
+    if not isinstance(fn, types.FunctionType):
+        return True  # of other objects it is not known
+    seen = [fn]
     for function in seen:
         names: set[str] = set()
         for code in codes_of(function.__code__):
@@ -351,7 +381,7 @@ def draws(fn: Any) -> bool:
     return False
 
 
-def _captured(fn: Any, names: set[str]) -> list[Any]:
+def _captured(fn: types.FunctionType, names: set[str]) -> list[Any]:
     """What `names` are in the closure and the globals of `fn`."""
     values = [fn.__globals__[name] for name in names if name in fn.__globals__]
     for cell in fn.__closure__ or ():
@@ -541,9 +571,10 @@ def _add_nested_function(stage: Stage, function: dict[str, Any]) -> None:
     in_processes = counted["work_ns"] > counted["gil_hold_ns"]
     stage.facts["function"] = function["name"]
     stage.facts["executor"] = "process" if in_processes else function["executor"]
+    stage.facts["parallel_calls"] = function.get("parallel_calls", 0)
     stage.fn = function["fn"]
     if stage.fn is not None and stage.facts["executor"] == "thread":
-        stage.facts["stays"] = _stays(stage)
+        _add_stays(stage)
 
 
 def stage_facts(

@@ -12,6 +12,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from penstock._doctor_slice import lines_for_nothing
+from penstock._plain_function import given_function
 
 if TYPE_CHECKING:
     from penstock._doctor_facts import Plan, Stage
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 Leaf = Any
 
 
-def _code(fn: Any) -> types.CodeType | None:
-    code = getattr(fn, "__code__", None)
-    if not isinstance(code, types.CodeType) or code.co_kwonlyargcount:
+def code_of(fn: Any) -> types.CodeType | None:
+    """Of a function whose arguments are the leaves of an element."""
+    fn = given_function(fn)
+    if not isinstance(fn, types.FunctionType):
+        return None
+    code = fn.__code__
+    if code.co_kwonlyargcount:
         return None
     if code.co_flags & 0x0C:  # *args or **kwargs
         return None
@@ -39,7 +44,7 @@ def _plain(code: types.CodeType) -> list[dis.Instruction]:
 
 def reads(fn: Any, is_dict: bool) -> set[Leaf] | None:
     """Leaves that `fn` uses; None if that cannot be told."""
-    code = _code(fn)
+    code = code_of(fn)
     if code is None:
         return None
     names = code.co_varnames[: code.co_argcount]
@@ -79,7 +84,7 @@ def reads(fn: Any, is_dict: bool) -> set[Leaf] | None:
 def passes(fn: Any, is_dict: bool) -> dict[Leaf, Leaf] | None:
     """Leaves of the result that are a leaf of the argument, unchanged; None if
     the function is not understood. A single result has the leaf None."""
-    code = _code(fn)
+    code = code_of(fn)
     if code is None:
         return None
     names = code.co_varnames[: code.co_argcount]
@@ -150,7 +155,7 @@ def _trailing(
 
 def made(fn: Any) -> list[Leaf] | None:
     """The leaves of what `fn` gives, where it says so plainly."""
-    code = _code(fn)
+    code = code_of(fn)
     if code is None:
         return None
     instructions = _plain(code)
@@ -172,7 +177,7 @@ def _takes_dict(stage: Stage, plan: Plan) -> bool:
     before = plan.stages[inputs[0]]
     if before.dataset is not None and isinstance(before.dataset.element_spec, dict):
         return True
-    code = _code(before.fn) if before.facts["op"] == "map" else None
+    code = code_of(before.fn) if before.facts["op"] == "map" else None
     if code is not None:
         last = _plain(code)[-2:]
         return len(last) == 2 and last[0].opname in ("BUILD_CONST_KEY_MAP", "BUILD_MAP")
@@ -194,19 +199,53 @@ def add_leaves(plan: Plan) -> None:
 def _late_filter(plan: Plan, i: int) -> None:
     """Back over the maps that pass on all that the predicate reads."""
     stage = plan.stages[i]
-    used = reads(stage.fn, _takes_dict(stage, plan))
+    takes_dict = _takes_dict(stage, plan)
+    used = reads(stage.fn, takes_dict)
+    # Where each leaf that it reads comes from, so far back.
+    origin = {leaf: leaf for leaf in used or ()}
     at = stage.facts["inputs"][0]
-    while used:
+    while origin:
         before = plan.stages[at]
         if before.facts["op"] == "map" and before.fn is not None:
-            passed = passes(before.fn, _takes_dict(before, plan))
-            if not passed or not used <= set(passed):
+            of_dict = _takes_dict(before, plan)
+            passed = passes(before.fn, of_dict)
+            if not passed or not set(origin.values()) <= set(passed):
                 return
+            origin = {leaf: passed[of] for leaf, of in origin.items()}
             stage.facts["filter_could_pass"] = at
-            used = {passed[leaf] for leaf in used}
+            stage.facts["filter_there"] = _predicate_there(
+                stage.fn, takes_dict, origin, before.fn, of_dict
+            )
         elif before.facts["op"] not in ("prefetch", "with_options"):
             return
         at = before.facts["inputs"][0]
+
+
+def _predicate_there(
+    predicate: Any, takes_dict: bool, origin: dict[Leaf, Leaf], fn: Any, of_dict: bool
+) -> str:
+    """The predicate for elements as `fn` takes them: by name if they have all it
+    reads where it reads it."""
+    code, there = code_of(predicate), code_of(fn)
+    assert code is not None and there is not None  # their leaves are known
+    same = all(leaf == of for leaf, of in origin.items())
+    if same and takes_dict == of_dict and code.co_argcount == there.co_argcount:
+        return "predicate"
+    names = there.co_varnames[: there.co_argcount]
+
+    def value(leaf: Leaf) -> str:
+        if not of_dict:
+            return names[leaf]
+        return names[0] if leaf is None else f"{names[0]}[{leaf!r}]"
+
+    if takes_dict:
+        given = ", ".join(f"{leaf!r}: {value(of)}" for leaf, of in origin.items())
+        call = f"predicate({{{given}}})"
+    else:
+        places = range(code.co_argcount)
+        given = ", ".join(value(origin[k]) if k in origin else "None" for k in places)
+        call = f"predicate({given})"
+    return f"lambda {', '.join(names)}: {call}"
 
 
 def _readers(plan: Plan, i: int) -> list[Stage]:
@@ -262,7 +301,7 @@ def _unused(plan: Plan, i: int) -> None:
         if all(leaf in passed for leaf in used):
             stage.facts["rest_native"] = True
             stage.passed = {leaf: passed[leaf] for leaf in used}
-        stage.unused_lines = lines_for_nothing(stage.fn, unused)
+        stage.unused_lines = lines_for_nothing(given_function(stage.fn), unused)
         stage.facts["unused_what"] = ", ".join(
             f"key {leaf!r}" if is_dict else f"output {leaf}" for leaf in unused
         )
@@ -273,7 +312,7 @@ def _unused_branch(plan: Plan, i: int) -> None:
     stage = plan.stages[i]
     used = _read_of(plan, i, False)
     branches = stage.facts["inputs"]
-    codes = [_code(reader.fn) for reader in _readers(plan, i)]
+    codes = [code_of(reader.fn) for reader in _readers(plan, i)]
     if used is None or any(
         code is None or code.co_argcount != len(branches) for code in codes
     ):
@@ -286,6 +325,7 @@ def _unused_branch(plan: Plan, i: int) -> None:
             one = plan.stages[at].facts
             if one["op"] == "map" or not one["inputs"]:
                 one["unused_share"] = 1.0
-                one["unused_what"] = f"branch {number} of {stage.label}"
+                one["unused_what"] = f"branch {number}"
+                one["unused_in"] = i
                 break
             at = one["inputs"][0]

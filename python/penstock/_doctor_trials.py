@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _penstock
+from penstock._doctor_leaves import code_of
 from penstock._doctor_loop import fresh, in_turns, take
 from penstock._errors import Error
 from penstock._trace_value import branches_taken
@@ -228,7 +229,7 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
         # A nested stage is tried with the one that opens it.
         for at in {i, *(change["stage"] for change in finding["changes"])}:
             if at == i or stages[at].get("parent", -1) == i:
-                stages[at][name] = times
+                stages[at][name] = list(times)
 
 
 def _last(plan: Plan, changes: list[dict[str, Any]]) -> int:
@@ -368,7 +369,9 @@ class _Trial:
             given, passed = 1, {left[0]: 0}
         elif stage.passed and len(inputs) == 1:
             before, passed = self._plan.stages[inputs[0]].dataset, stage.passed
-            given = stage.fn.__code__.co_argcount
+            code = code_of(stage.fn)
+            assert code is not None  # or else nothing were known to be passed
+            given = code.co_argcount
         else:
             return None
         if before is None:

@@ -11,6 +11,7 @@ import ast
 import inspect
 import math
 import textwrap
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def suggest(stage: Stage) -> str:
     if code := as_it_is(stage):
         return code
     found = None
-    if hasattr(fn, "__code__") and not fn.__code__.co_freevars:
+    if isinstance(fn, types.FunctionType) and not fn.__code__.co_freevars:
         found = _expression(fn)
     if found is None:
         return ""

@@ -6,8 +6,10 @@ iterator and nothing per element.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -31,7 +33,13 @@ def started(iterator: Iterator) -> None:
         _live.add(iterator)
         observers = list(_observers)
     for observer in observers:
-        observer(iterator)
+        try:
+            observer(iterator)
+        except Exception as error:
+            # Who only looks must not stop what it looks at.
+            with contextlib.suppress(Exception):
+                kind = type(error).__name__
+                warnings.warn(f"an iterator is not watched: {kind}: {error}")
 
 
 def _clocks() -> tuple[float, float, float]:

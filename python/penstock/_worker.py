@@ -16,6 +16,7 @@ from typing import Any
 import cloudpickle
 
 from penstock import _penstock
+from penstock._plain_function import plain_function
 
 
 def dump_failure(error: BaseException) -> bytes:
@@ -89,7 +90,8 @@ class Sampler:
 
     def begin(self, fn: Any) -> None:
         """A call of `fn` begins that is to be looked at."""
-        code = getattr(fn, "__code__", None)
+        plain = plain_function(fn)
+        code = None if plain is None else plain.__code__
         if code is not self._code:
             self._seen.clear()
             self._code = code
