@@ -38,9 +38,11 @@ class Lowered:
     name: str
     stage: str = field(default="", compare=False)
     fn: Any = field(default=None, compare=False)  # as the user wrote it
+    asked: int = field(default=AUTOTUNE, compare=False)  # calls at once
 
     def parallel_calls(self, asked: int) -> int:
         """The cap for the engine: it must not start more than the workers take."""
+        self.asked = asked
         if self.executor != "process":
             return asked
         if asked == AUTOTUNE:

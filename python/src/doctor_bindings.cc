@@ -39,8 +39,10 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(window);
   PENSTOCK_GET(ordered);
   PENSTOCK_GET(padded);
+  PENSTOCK_GET(arguments);
   PENSTOCK_GET(cardinality);
   PENSTOCK_GET(repeats);
+  PENSTOCK_GET(indexed);
   PENSTOCK_GET(in_order_source);
   PENSTOCK_GET(moved_behind);
   PENSTOCK_GET(random);
@@ -50,12 +52,15 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(executor);
   PENSTOCK_GET(executor_forced);
   PENSTOCK_GET(stays);
+  PENSTOCK_GET(pickles);
   PENSTOCK_GET(refusal);
   PENSTOCK_GET(refusal_fixable);
   PENSTOCK_GET(native_form);
   PENSTOCK_GET(filter_could_pass);
+  PENSTOCK_GET(filter_there);
   PENSTOCK_GET(unused_share);
   PENSTOCK_GET(unused_what);
+  PENSTOCK_GET(unused_in);
   PENSTOCK_GET(rest_native);
   PENSTOCK_GET(hot_lines);
   PENSTOCK_GET(shape_ratio);
@@ -66,7 +71,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(native_left);
   const auto trial = [&](const char* name, doctor::Trial& tried) {
     if (!d.contains(name)) return;
-    const auto times = nb::cast<nb::tuple>(d[name]);
+    const auto times = nb::cast<nb::sequence>(d[name]);
     tried = {nb::cast<double>(times[0]), nb::cast<double>(times[1])};
   };
   trial("free", s.free);
@@ -165,6 +170,7 @@ Facts facts_of(const nb::dict& d) {
   for (const StageFacts& stage : s.stages) {
     check(stage.parent);
     check(stage.filter_could_pass);
+    check(stage.unused_in);
     for (const int input : stage.inputs) check(input);
   }
   return s;

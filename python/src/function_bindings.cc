@@ -53,6 +53,7 @@ nb::dict nested_dict(const std::shared_ptr<StageCounters>& counters) {
     d["counters"] = costs_dict(stage.costs);
     d["executor"] = stage.executor;
     d["name"] = stage.name;
+    d["parallel_calls"] = stage.parallel_calls;
     PyObject* fn =
         stage.fn ? PyObject_CallNoArgs(stage.fn.get()) : Py_NewRef(Py_None);
     if (fn == nullptr) throw nb::python_error();

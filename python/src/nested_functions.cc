@@ -18,6 +18,15 @@ std::string text_of(PyObject* object, const char* attribute) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
+// Above 0, or else 0.
+std::int64_t number_of(PyObject* object, const char* attribute) {
+  const Owned value(PyObject_GetAttrString(object, attribute));
+  const std::int64_t number =
+      value.get() == nullptr ? 0 : PyLong_AsLongLong(value.get());
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  return std::max<std::int64_t>(0, number);
+}
+
 PyRef weak_reference(PyObject* object, const char* attribute) {
   const Owned value(PyObject_GetAttrString(object, attribute));
   PyObject* weak = value.get() == nullptr || value.get() == Py_None
@@ -83,6 +92,7 @@ void NestedFunctions::note(PyObject* lowered) {
   Stage stage{.costs = {},
               .executor = text_of(handle.get(), "executor"),
               .name = text_of(lowered, "name"),
+              .parallel_calls = number_of(lowered, "asked"),
               .fn = weak_reference(lowered, "fn")};
   const std::string label = text_of(lowered, "stage");
   const std::lock_guard lock(mutex_);

@@ -41,7 +41,8 @@ class NestedFunctions {
     PythonCosts costs;
     std::string executor;  // of the last one
     std::string name;
-    PyRef fn;  // a weak reference to it, or null
+    std::int64_t parallel_calls = 0;  // asked for; 0: AUTOTUNE
+    PyRef fn;                         // a weak reference to it, or null
   };
 
   /// Notes the functions of a Python Dataset. Requires the GIL.

@@ -598,5 +598,153 @@ TEST(Doctor, WhatStandsStillByTurnsIsNotMendedByASourceOfSeveral) {
   EXPECT_EQ(d.findings.front().code, "no-prefetch");
 }
 
+const Finding* find(const Diagnosis& d, const std::string& code) {
+  for (const Finding& finding : d.findings) {
+    if (finding.code == code) return &finding;
+  }
+  return nullptr;
+}
+
+TEST(Doctor, DataWithoutAnIndexGetsALargerWindow) {
+  Facts f = pipeline(1000);
+  f.stages[0].cardinality = 100'000;
+  f.stages[1].op = "shuffle";
+  f.stages[1].window = 100;
+  f.stages[1].in_order_source = true;
+  const Diagnosis windowed = diagnose(Model(f));
+  ASSERT_NE(find(windowed, "shuffle-window"), nullptr);
+  EXPECT_EQ(find(windowed, "shuffle-window")->fix_code, ".shuffle(10000)");
+  f.stages[0].indexed = true;
+  const Diagnosis global = diagnose(Model(f));
+  EXPECT_EQ(find(global, "shuffle-window")->fix_code, ".shuffle(ps.GLOBAL)");
+}
+
+TEST(Doctor, AFunctionThatDoesNotPickleIsNotSentToProcessesAsItIs) {
+  Facts f = pipeline(1000);
+  f.stages[1].busy_s = 40;
+  f.stages[1].gil_hold_s = 10;
+  f.stages[1].gil_wait_s = 30;
+  f.stages[1].cpu_s = 10;
+  f.stages[1].stays = "a lock does not pickle";
+  f.stages[1].pickles = false;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "python-gil"), nullptr);
+  EXPECT_TRUE(find(d, "python-gil")->fix.starts_with("make the object inside"));
+}
+
+TEST(Doctor, LargerBatchesAreMadeByTheSameCall) {
+  Facts f = pipeline(1000);
+  f.stages[1].op = "padded_batch";
+  f.stages[1].executor = "";
+  f.stages[1].user_code = false;
+  f.stages[1].batch_size = 2;
+  f.stages[1].arguments = ", drop_remainder=True";
+  f.stages[1].busy_s = f.stages[1].cpu_s = 9.9;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "batch-size"), nullptr);
+  EXPECT_EQ(find(d, "batch-size")->fix_code,
+            ".padded_batch(64, drop_remainder=True)");
+}
+
+TEST(Doctor, ACostlyStageBehindARepeatIsCachedInFrontOfIt) {
+  Facts f = pipeline(100);
+  f.stages[0].cardinality = 500;
+  f.stages[0].elements_ever = 500;
+  StageFacts repeat = f.stages[0];
+  repeat.label = "repeat#1";
+  repeat.op = "repeat";
+  repeat.source = false;
+  repeat.inputs = {0};
+  repeat.repeats = -1;
+  repeat.cardinality = -1;
+  f.stages.insert(f.stages.begin() + 1, repeat);
+  StageFacts& map = f.stages[2];
+  map.label = "map#2";
+  map.inputs = {1};
+  map.executor = "native";
+  map.cardinality = -1;
+  map.elements_ever = 500;
+  map.spec_bytes = 8;
+  map.busy_s = map.cpu_s = 40;
+  f.output = 2;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "cache-missing"), nullptr);
+  EXPECT_EQ(find(d, "cache-missing")->stage, 2);
+  EXPECT_EQ(find(d, "cache-missing")->fix_code, ".map(...).cache().repeat()");
+  f.stages[2].random = true;
+  EXPECT_EQ(find(diagnose(Model(f)), "cache-missing"), nullptr);
+}
+
+// Calls of a map that sleep, 16 at most, with a native filter behind it that
+// hands over.
+Facts filtered(double rate, double waits) {
+  Facts f = pipeline(rate);
+  f.stages[1].blocking = true;
+  f.stages[1].width = 16;
+  f.stages[1].busy_s = 40;
+  f.stages[1].gil_hold_s = 40;
+  f.stages[1].gil_held_s = 0.1;
+  f.stages[1].cpu_s = 0.1;
+  f.gil_busy = 0.01;
+  StageFacts filter = f.stages[1];
+  filter.label = "filter#2";
+  filter.op = "filter";
+  filter.inputs = {1};
+  filter.executor = "native";
+  filter.busy_s = 8;
+  filter.gil_hold_s = filter.gil_held_s = 0;
+  filter.wait_order_s = waits;
+  f.stages.push_back(filter);
+  f.output = 2;
+  return f;
+}
+
+TEST(Doctor, AStragglerInFrontOfANativeFilterIsTheMap) {
+  const Diagnosis d = diagnose(Model(filtered(100, 200)));
+  ASSERT_NE(find(d, "head-of-line"), nullptr);
+  EXPECT_EQ(find(d, "head-of-line")->stage, 1);
+}
+
+TEST(Doctor, CallsThatTakeTheSameTimeAreNoStragglers) {
+  EXPECT_EQ(find(diagnose(Model(filtered(100, 50))), "head-of-line"), nullptr);
+}
+
+TEST(Doctor, AnExplicitOneInsideANestedDatasetIsFound) {
+  Facts f = pipeline(100);
+  f.stages[1].op = "flat_map";
+  f.stages[1].label = "flat_map#1";
+  f.stages[1].executor = "";
+  StageFacts inner = one_sleeper().stages[1];
+  inner.label = "flat_map#1.map#1";
+  inner.parent = 1;
+  inner.inputs = {};
+  f.stages.push_back(inner);
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "serial-stage");
+  EXPECT_EQ(d.findings.front().stage, 2);
+}
+
+TEST(Doctor, ABranchThatNothingReadsIsLeftOutOfItsZip) {
+  Facts f = pipeline(100);
+  f.stages[1].label = "zip#1[1].map#1";
+  f.stages[1].busy_s = 40;
+  f.stages[1].cpu_s = 40;
+  f.stages[1].unused_share = 1;
+  f.stages[1].unused_what = "branch 1";
+  f.stages[1].unused_in = 2;
+  f.next_s = 1e-4;
+  StageFacts zip = f.stages[0];
+  zip.label = "zip#1";
+  zip.op = "zip";
+  zip.source = false;
+  zip.inputs = {0, 1};
+  f.stages.push_back(zip);
+  f.output = 2;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "unused-result"), nullptr);
+  EXPECT_EQ(find(d, "unused-result")->fix, "leave branch 1 out of zip#1");
+}
+
 }  // namespace
 }  // namespace penstock::doctor

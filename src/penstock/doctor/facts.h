@@ -38,8 +38,11 @@ struct StageFacts {
   std::int64_t window = 0;  // of a windowed shuffle
   bool ordered = true;      // false: deterministic=False
   bool padded = false;
+  std::string
+      arguments;  // of a batch, but for its size: ", drop_remainder=True"
   std::int64_t cardinality = -2;  // -1 endless, -2 not known
   std::int64_t repeats = 1;       // of a repeat; -1 endless
+  bool indexed = false;           // an element can be had by its index
   bool in_order_source = false;   // its order says something (sorted data)
   std::string moved_behind;       // the planner runs it behind this stage
   bool random = false;            // draws random values, or may
@@ -51,13 +54,16 @@ struct StageFacts {
   std::string executor;  // "native", "thread", "process", ""
   bool executor_forced = false;
   std::string stays;               // why it cannot move to processes by itself
+  bool pickles = true;             // or else it cannot at all
   std::string refusal;             // why it is not native
   bool refusal_fixable = false;    // by rewriting a line
   std::string native_form;         // code that would be native, if recognised
   bool reads_passed_only = false;  // a filter: see `passes` of the stage before
   int filter_could_pass = -1;      // a filter that may run before this stage
+  std::string filter_there;        // that filter's predicate, of elements there
   double unused_share = 0;         // of what it makes, that nothing reads
-  std::string unused_what;         // "leaf 1", "key 'mask'"
+  std::string unused_what;         // "leaf 1", "key 'mask'", "branch 1"
+  int unused_in = -1;              // the zip that has this branch
   bool rest_native = false;  // without that it only passes on what it is given
   std::string hot_lines;     // sampled, one per line
   double shape_ratio = 0;    // pixels in / out of a shrinking stage behind

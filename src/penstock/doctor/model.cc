@@ -352,8 +352,15 @@ void Model::set_nested_lanes() {
     const Need& outer = all_.stages[static_cast<std::size_t>(parent)];
     const StageFacts& opener = facts_.stages[static_cast<std::size_t>(parent)];
     // Datasets are opened ahead, so functions inside run side by side.
-    const bool calls = !facts_.stages[i].executor.empty();
-    if ((opener.op == "flat_map" && !calls) || opener.files == 1) {
+    const StageFacts& inner = facts_.stages[i];
+    const bool calls = !inner.executor.empty();
+    if (inner.parallel_calls > 0 && all_.stages[i].kind == Limit::kWidth) {
+      // Its own number holds for each dataset that is open.
+      const double open = outer.kind == Limit::kWidth ? outer.lanes : 1;
+      all_.stages[i].lanes =
+          std::max(open * inner.parallel_calls,
+                   std::round(parallelism(static_cast<int>(i))));
+    } else if ((opener.op == "flat_map" && !calls) || opener.files == 1) {
       all_.stages[i].lanes = 1;
       all_.stages[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {

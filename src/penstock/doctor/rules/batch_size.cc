@@ -8,6 +8,10 @@ namespace {
 constexpr std::int64_t kSmall = 8;
 constexpr std::int64_t kBetter = 64;
 
+std::string call_of(const StageFacts& s, std::int64_t size) {
+  return absl::StrCat(".", s.op, "(", size, s.arguments, ")");
+}
+
 }  // namespace
 
 void batch_size(const Model& model, Findings& out) {
@@ -59,7 +63,7 @@ void batch_size(const Model& model, Findings& out) {
                     {"share of all work", 100 * behind / all, "%"},
                     {"rows", rows, "1/s"}};
       f.fix = absl::StrCat("larger batches: the prediction is for ", kBetter);
-      f.fix_code = absl::StrCat(".batch(", kBetter, ")");
+      f.fix_code = call_of(s, kBetter);
       out.push_back(std::move(f));
       continue;
     }
@@ -80,7 +84,7 @@ void batch_size(const Model& model, Findings& out) {
                     {"memory budget", facts.memory_budget, "bytes"},
                     {"batches that fit", facts.memory_budget / bytes, ""}};
       f.fix = "smaller batches, or a larger memory_budget";
-      f.fix_code = absl::StrCat(".batch(", smaller, ")");
+      f.fix_code = call_of(s, smaller);
       f.secondary = *f.speedup < 1.1;
       out.push_back(std::move(f));
     }

@@ -9,6 +9,31 @@ namespace {
 
 constexpr double kFits = 0.5;  // of the budget
 
+bool makes_the_same(const StageFacts& s) {
+  return !s.random && s.op != "shuffle";
+}
+
+bool passes_on(const StageFacts& s) {
+  return s.op == "prefetch" || s.op == "with_options";
+}
+
+// The last stage behind a repeat that could as well be in front of it: it makes
+// each element of one, and the same in every epoch. -1: there is none.
+int last_behind(const Model& model, int repeat) {
+  int last = -1;
+  int at = repeat;
+  for (int i = repeat + 1; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (s.inputs != std::vector<int>{at} || s.parent >= 0) continue;
+    const bool of_one =
+        s.op == "map" || s.op == "filter" || s.op == "parse_example";
+    if (!passes_on(s) && (!of_one || !makes_the_same(s))) break;
+    if (of_one) last = i;
+    at = i;
+  }
+  return last;
+}
+
 }  // namespace
 
 void cache_missing(const Model& model, Findings& out) {
@@ -34,11 +59,20 @@ void cache_missing(const Model& model, Findings& out) {
     // The last stage that gives the same in every epoch.
     int last = -1;
     bool costly = false;
+    bool all_the_same = true;
     for (std::size_t k = from; k < chain.size(); ++k) {
       const StageFacts& s = stage_of(model, chain[k]);
-      if (s.random || (s.op == "shuffle")) break;
-      if (s.op == "prefetch" || s.op == "with_options") continue;
+      if (!makes_the_same(s)) {
+        all_the_same = false;
+        break;
+      }
+      if (passes_on(s)) continue;
       last = chain[k];
+      costly = true;
+    }
+    const int behind = all_the_same ? last_behind(model, r) : -1;
+    if (behind >= 0) {
+      last = behind;
       costly = true;
     }
     if (!costly || last < 0) continue;
@@ -65,6 +99,13 @@ void cache_missing(const Model& model, Findings& out) {
                   {"memory budget", facts.memory_budget, "bytes"}};
     f.fix = absl::StrCat("keep what ", s.label, " gives");
     f.fix_code = absl::StrCat(".", s.op, "(...).cache()");
+    if (behind >= 0) {
+      absl::StrAppend(&f.fix, ", and repeat that: ", repeat.label,
+                      " comes behind it");
+      absl::StrAppend(&f.fix_code, ".repeat(",
+                      repeat.repeats > 0 ? absl::StrCat(repeat.repeats) : "",
+                      ")");
+    }
     out.push_back(std::move(f));
   }
 }

@@ -3,6 +3,22 @@
 #include "penstock/doctor/rule.h"
 
 namespace penstock::doctor {
+namespace {
+
+// Seconds that results of a stage waited. Native stages behind it run with it,
+// and the last of them hands over.
+double order_wait_s(const Model& model, int stage) {
+  double wait = stage_of(model, stage).wait_order_s;
+  for (int i = stage + 1; i < num_stages(model); ++i) {
+    const StageFacts& s = stage_of(model, i);
+    if (s.inputs != std::vector<int>{stage} || s.executor != "native") continue;
+    wait += s.wait_order_s;
+    stage = i;
+  }
+  return wait;
+}
+
+}  // namespace
 
 void head_of_line(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
@@ -14,6 +30,7 @@ void head_of_line(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (!s.user_code || !s.ordered || s.sequential) continue;
+    if (s.executor == "native") continue;
     // A straggler is at work all the while.
     if (model.parallelism(i) < 0.5) continue;
     // Lanes of calls that compute stand still where there is no core for them.
@@ -25,14 +42,12 @@ void head_of_line(const Model& model, Findings& out) {
     }
     // Results wait for longer than calls take, and lanes stand still.
     const double calls = std::max(s.calls, s.elements);
-    if (s.wait_order_s < 0.5 * facts.seconds ||
-        s.wait_order_s < 1.5 * (s.busy_s - s.gil_wait_s) || calls < 1 ||
-        lanes_used(model, i) > 0.7 || runs_ahead(model, i)) {
+    const double wait = order_wait_s(model, i);
+    if (wait < 0.5 * facts.seconds || wait < 1.5 * (s.busy_s - s.gil_wait_s) ||
+        calls < 1 || lanes_used(model, i) > 0.7 || runs_ahead(model, i)) {
       continue;
     }
-    if (worst < 0 || s.wait_order_s > stage_of(model, worst).wait_order_s) {
-      worst = i;
-    }
+    if (worst < 0 || wait > order_wait_s(model, worst)) worst = i;
   }
   if (worst < 0) return;
   const StageFacts& s = stage_of(model, worst);
@@ -46,7 +61,7 @@ void head_of_line(const Model& model, Findings& out) {
       "for them to keep the order, until there is no room for more";
   f.evidence = {
       {"results that waited for an earlier one, on average",
-       s.wait_order_s / facts.seconds, "results"},
+       order_wait_s(model, worst) / facts.seconds, "results"},
       {"calls at work", model.parallelism(worst), "calls"},
       {"mean time of a call per element", service_s(model, worst), "s"},
       {"elements/s if no lane stood still", model.with(f.changes).rate, "1/s"}};

@@ -31,7 +31,9 @@ void late_filter(const Model& model, Findings& out) {
                    service_s(model, costly), "s"},
                   {"time per element in the filter", service_s(model, i), "s"}};
     f.fix = absl::StrCat("filter before ", before.label);
-    f.fix_code = absl::StrCat(".filter(predicate).", before.op, "(fn)");
+    f.fix_code = absl::StrCat(
+        ".filter(", s.filter_there.empty() ? "predicate" : s.filter_there, ").",
+        before.op, "(fn)");
     out.push_back(std::move(f));
   }
 }

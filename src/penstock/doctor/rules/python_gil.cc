@@ -37,14 +37,22 @@ void python_gil(const Model& model, Findings& out) {
       {"a call from taking it to the end", call, "s"},
       {"mean calls at work", model.parallelism(worst), "calls"},
       {"CPU the calls used together", s.cpu_s / facts.seconds, "cores"}};
-  if (!s.stays.empty()) {
+  if (!s.pickles) {
+    f.fix = absl::StrCat(
+        "make the object inside of the function, once in every process, and "
+        "run that in worker processes: ",
+        s.stays);
+    f.fix_code =
+        "@functools.cache\ndef the_object():\n    return ...  # made here; the "
+        "function calls the_object()\n";
+  } else if (!s.stays.empty()) {
     f.fix = absl::StrCat(
         "run it in worker processes: ", s.stays,
         "; if a copy in every process will do, ask for it by hand");
   } else {
     f.fix = "run it in worker processes";
   }
-  f.fix_code = absl::StrCat(".", s.op, "(fn, executor=\"process\")");
+  absl::StrAppend(&f.fix_code, ".", s.op, "(fn, executor=\"process\")");
   if (!s.hot_lines.empty()) {
     absl::StrAppend(&f.fix_code, "\n# hot lines of the function:\n",
                     s.hot_lines);

@@ -24,9 +24,9 @@ void serial_stage(const Model& model, Findings& out) {
     f.stage = i;
     f.changes = {{.stage = i, .parallel_calls = 0}};
     f.speedup = model.gain(f.changes);
-    f.cause = absl::StrCat(parameter,
-                           "=1 runs one call at a time, and that call "
-                           "is what everything waits for");
+    f.cause = absl::StrCat(parameter, "=1 runs one call at a time",
+                           s.parent >= 0 ? " in each dataset that is open" : "",
+                           ", and that call is what everything waits for");
     f.evidence = {
         {"calls at once", 1, "calls"},
         {"time of a call per element", service_s(model, model.pipeline().stage),

@@ -28,10 +28,17 @@ void shuffle_window(const Model& model, Findings& out) {
         {"share of the data that is mixed",
          100.0 * static_cast<double>(s.window) / static_cast<double>(size),
          "%"}};
-    f.fix =
-        "shuffle everything by index, which takes no memory, or use a "
-        "window of some percent of the data";
-    f.fix_code = ".shuffle(ps.GLOBAL)";
+    if (stage_of(model, s.inputs.front()).indexed) {
+      f.fix =
+          "shuffle everything by index, which takes no memory, or use a "
+          "window of some percent of the data";
+      f.fix_code = ".shuffle(ps.GLOBAL)";
+    } else {
+      f.fix = absl::StrCat("a window of some percent of the data: ",
+                           label(model, s.inputs.front()),
+                           " has no index to shuffle everything by");
+      f.fix_code = absl::StrCat(".shuffle(", (size + 9) / 10, ")");
+    }
     out.push_back(std::move(f));
   }
 }

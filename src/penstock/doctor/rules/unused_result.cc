@@ -42,6 +42,15 @@ void unused_result(const Model& model, Findings& out) {
     f.fix = absl::StrCat("do not compute ", s.unused_what);
     f.fix_code = absl::StrCat("# leave ", s.unused_what, " out of what ",
                               s.label, " gives");
+    if (s.unused_in >= 0) {
+      const std::string& zip = label(model, s.unused_in);
+      f.cause = absl::StrCat("it is of ", s.unused_what, " of ", zip,
+                             ", which nothing behind that reads");
+      f.fix = absl::StrCat("leave ", s.unused_what, " out of ", zip);
+      f.fix_code = absl::StrCat("# ", zip, " without ", s.unused_what,
+                                ", and the function behind it without that "
+                                "argument");
+    }
     out.push_back(std::move(f));
   }
 }
