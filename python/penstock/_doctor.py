@@ -26,10 +26,12 @@ from penstock._doctor_facts import (
     stage_facts,
 )
 from penstock._doctor_loop import Loop
+from penstock._engine_of import as_given_by, engine_dataset
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._functions import check_callable, cpu_count
 from penstock._iterator import Iterator
 from penstock._report import (
+    NOT_SPEED,
     Evidence,
     Finding,
     Fix,
@@ -70,6 +72,7 @@ def doctor(
     """
     from penstock._dataset import Dataset
 
+    given, ds = ds, engine_dataset(ds)
     if not isinstance(ds, (Dataset, DeviceDataset)):
         raise ArgumentTypeError(
             f"doctor: ds must be a Dataset, got {type(ds).__name__}"
@@ -78,9 +81,10 @@ def doctor(
         raise InvalidArgumentError(f"doctor: seconds must be > 0, got {seconds}")
     if consumer is not None:
         check_callable("doctor", "consumer", consumer)
+        consumer = as_given_by(given, consumer)
     observation = observe(ds, float(seconds), consumer)
     report = observation.report()
-    if verify:
+    if verify and report.elements:
         from penstock._what_if import verify_findings
 
         verify_findings(ds, report, observation, float(seconds), consumer)
@@ -156,6 +160,8 @@ class Observation:
         self.passes = 1
         self.alone = False  # the doctor takes the elements, and nothing else runs
         self.strings = 0  # in an element
+        self.empty = False  # the data ends before its first element
+        self.given_up = False  # the next element did not come in time
         self.hot: dict[str, list[dict[str, Any]]] = {}
         self.unused: dict[str, float] = {}  # share of time for nothing, by stage
         self._held: list[float] = []
@@ -199,8 +205,15 @@ class Observation:
         self.alone = True
         loop = Loop(ds, self.plan, self.consumer, self.put)
         warm_s = min(1.0, 0.25 * seconds)
+        begun = _Mark(self)
+        loop.give_up_after(seconds)
         try:
-            if loop.settle(warm_s, seconds):
+            settled = loop.settle(warm_s, seconds)
+            self.empty = not settled and not loop.given_up
+            if loop.given_up:
+                self.seen = loop.end()
+                self._finish(begun, loop)
+            elif settled:
                 sampler.start()
                 loop.begin()
                 start = window = _Mark(self)
@@ -217,7 +230,7 @@ class Observation:
         finally:
             sampler.stop()
             loop.close()
-        self.errors = loop.errors
+        self.errors, self.given_up = loop.errors, loop.given_up
         self.take(sampler)
         self.strings = probe.strings_in(loop.element)
         if self.consumer is not None and self.elements:
@@ -360,7 +373,8 @@ class Observation:
             if stage.label in self.unused:
                 facts["unused_share"] = self.unused[stage.label]
         _add_native_forms(self.plan, stages)
-        trials.add_trials(self.plan, stages)
+        if self.elements:
+            trials.add_trials(self.plan, stages)
         staged = sum(s["cpu_s"] for s in stages)
         engine = (
             self.seen.cpu_budget
@@ -411,7 +425,7 @@ class Observation:
             "bounded": bool(stages) and stages[output].get("prefetch", -1) > 0,
             "windows": self.windows,
         }
-        if self.alone:
+        if self.alone and self.elements:
             trials.add_rest(self.plan, self._facts)
         return self._facts
 
@@ -450,6 +464,8 @@ class Observation:
         )
         for one in found["findings"]:
             report.findings.append(self._finding(one, stages))
+        if not self.elements and (self.empty or self.given_up):
+            self._say_that_nothing_came(report, found["limiting"])
         for i, facts_of in enumerate(stages):
             report.stages.append(
                 self._row(i, facts_of, found["ceilings"][i], i == found["limiting"])
@@ -471,6 +487,21 @@ class Observation:
         report.graph = {"nodes": nodes, "output": output}
         self._add_rest(report)
         return report
+
+    def _say_that_nothing_came(self, report: Report, limiting: int) -> None:
+        report.bound = "pipeline"
+        # Nothing is known of a gain over nothing.
+        kept = NOT_SPEED - {"cpu-saturated"}
+        report.findings = [f for f in report.findings if f.code in kept]
+        if self.empty:
+            report.verdict = "The pipeline gave no elements: the dataset is empty."
+            return
+        report.healthy = False
+        where = ""
+        if limiting >= 0 and report.facts["stages"][limiting]["busy_s"] > 0:
+            where = f"; {report.facts['stages'][limiting]['label']} works most"
+        waited = f"no element came in {self.seconds:.3g} s"
+        report.verdict = f"The pipeline is the limit: {waited}{where}."
 
     def _finding(self, one: dict[str, Any], stages: list[dict[str, Any]]) -> Finding:
         at = stages[one["stage"]]

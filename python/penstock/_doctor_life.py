@@ -16,6 +16,7 @@ from penstock import _doctor_probe as probe
 from penstock._device import DeviceIterator
 from penstock._doctor import Observation, _Mark
 from penstock._doctor_facts import Counters, plan_of
+from penstock._engine_of import engine_iterator
 from penstock._errors import ArgumentTypeError
 from penstock._history import History
 from penstock._iterator import Iterator
@@ -106,6 +107,7 @@ def report(
     >>> ps.report(it).bound in ("pipeline", "consumer", "balanced")
     True
     """
+    it = engine_iterator(it)
     if isinstance(it, DeviceIterator):
         it = it._lane.inner
     if not isinstance(it, Iterator):

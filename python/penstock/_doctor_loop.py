@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _MOST_STEPS = 200_000  # durations of steps that are kept
 _RISES = 1.1  # from one span to the next: it is still under way
 _TELLING = 100  # elements of a span; the rate of fewer rises by chance
 _MOST_SETTLING_S = 4.0
+_MOST_WAIT = 10  # times what a run is to take, until it is given up
 # A machine whose neighbours come and go is a sixth faster or slower from one tenth
 # of a second to the next: pipelines are compared in turns, by their medians. As many
 # turns, at least and at most, as it takes to know them to this share.
@@ -66,6 +68,10 @@ class Loop:
         self.taken = 0
         self._passed = 0  # of those taken, when this pass began
         self._before = 0  # taken before it counted
+        self.given_up = False  # no element came in time
+        self._until = time.perf_counter()  # it is to take elements
+        self._thinking = False
+        self._timer: threading.Timer | None = None
         self._reset()
         self._start()
 
@@ -81,6 +87,26 @@ class Loop:
         self._next = iter(self._it).__next__
         # It is under way already: not what its counters say by now.
         self.base = Counters.at_start(self.inner)
+
+    def give_up_after(self, seconds: float) -> None:
+        """From then on the next element is waited for a little longer only."""
+        patience = max(1.0, 0.5 * seconds)
+        least = time.perf_counter() + seconds
+
+        def look() -> None:
+            left = max(least, self._until) + patience - time.perf_counter()
+            if left <= 0 and not self._thinking:
+                self.given_up = True
+                self.inner.cancel()
+            else:
+                wait(max(left, 0.1 * patience))
+
+        def wait(time_s: float) -> None:
+            self._timer = threading.Timer(time_s, look)
+            self._timer.daemon = True
+            self._timer.start()
+
+        wait(seconds + patience)
 
     def begin(self) -> None:
         """Counts from here."""
@@ -105,7 +131,7 @@ class Loop:
     def run(self, until: float) -> bool:
         """Takes elements until the clock says so; False: there are none."""
         clock, cpu_clock = time.perf_counter, time.thread_time
-        consumer = self._consumer
+        consumer, self._until = self._consumer, until
         next_of, taken = self._next, self.taken
         element = self.element
         while (t0 := clock()) < until:
@@ -127,6 +153,10 @@ class Loop:
                 next_of = self._next
                 continue
             except Exception:
+                if self.given_up:
+                    self.wait_s += clock() - t0
+                    self.taken, self.element = taken, element
+                    return False
                 self.errors += 1
                 self._passed = min(self._passed, taken - 1)
                 if self.errors > max(_MOST_ERRORS, 10 * (self._before + taken)):
@@ -136,7 +166,9 @@ class Loop:
             t1 = clock()
             self.wait_s += t1 - t0
             c0 = cpu_clock()
+            self._thinking = True
             consumer(element)
+            self._thinking = False
             self.think_cpu_s += cpu_clock() - c0
             if len(self.steps) < _MOST_STEPS:
                 self.steps.append(clock() - t1)
@@ -196,6 +228,8 @@ class Loop:
         self.restart_cpu_s += time.process_time() - used
 
     def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._it.close()
 
 
@@ -219,6 +253,7 @@ def take(
     put = TimedPut(ds._put) if isinstance(ds, DeviceDataset) else None
     loop = Loop(ds, plan_of(inner), consumer, put)
     _penstock.watch_gil(True, True)  # which costs the doctor's loop a little
+    loop.give_up_after(_MOST_WAIT * (warm_s + seconds))
     try:
         if not loop.settle(warm_s, seconds):
             return Taken(0, 0.0, 0.0)

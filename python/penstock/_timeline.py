@@ -12,6 +12,7 @@ from typing import overload
 
 from penstock import _penstock, _watch
 from penstock._device import DeviceIterator
+from penstock._engine_of import engine_iterator
 from penstock._iterator import Iterator
 
 _EVENTS_PER_THREAD = 1 << 16
@@ -141,6 +142,7 @@ def trace(
         raise ValueError(
             f"trace: events_per_thread must be >= 1, got {events_per_thread}"
         )
+    it = engine_iterator(it)
     if isinstance(it, Iterator | DeviceIterator):
         inner = it if isinstance(it, Iterator) else it._lane.inner
         if path is None:

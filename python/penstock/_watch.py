@@ -39,7 +39,9 @@ def started(iterator: Iterator) -> None:
             # Who only looks must not stop what it looks at.
             with contextlib.suppress(Exception):
                 kind = type(error).__name__
-                warnings.warn(f"an iterator is not watched: {kind}: {error}")
+                warnings.warn(
+                    f"an iterator is not watched: {kind}: {error}", stacklevel=3
+                )
 
 
 def _clocks() -> tuple[float, float, float]:

@@ -25,13 +25,15 @@ from typing import Any
 
 import penstock as ps
 from penstock import _penstock
+from penstock._device import DeviceDataset
+from penstock._engine_of import engine_dataset
 from penstock.cli._output import Output, UsageError
 
 NAME = "bench"
 HELP = "measure this machine, or a dataset"
 
 # A dataset, and how many elements one of its elements stands for.
-_Make = Callable[[], tuple[ps.Dataset, int]]
+_Make = Callable[[], tuple["ps.Dataset | DeviceDataset", int]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -197,9 +199,9 @@ def _load(target: str) -> _Make:
         for part in name.split("."):
             found = getattr(found, part)
 
-    def make() -> tuple[ps.Dataset, int]:
-        made = found() if callable(found) else found
-        if not isinstance(made, ps.Dataset):
+    def make() -> tuple[ps.Dataset | DeviceDataset, int]:
+        made = engine_dataset(found() if callable(found) else found)
+        if not isinstance(made, (ps.Dataset, DeviceDataset)):
             raise UsageError(
                 f"{target}: gives {type(made).__name__}, not a penstock Dataset"
             )

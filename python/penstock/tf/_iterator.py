@@ -13,6 +13,8 @@ from penstock.tf._values import plain, wrap
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from penstock._report import Report
+
 
 class Iterator:
     """What ``iter(ds)`` gives.
@@ -73,6 +75,10 @@ class Iterator:
     def stats(self) -> Any:
         """The counters of the pipeline; see `penstock.Iterator.stats`."""
         return self._it.stats()
+
+    def doctor(self, seconds: float = 2.0) -> Report:
+        """What limits the pipeline; see `penstock.Iterator.doctor`."""
+        return self._it.doctor(seconds)
 
     def close(self) -> None:
         self._it.close()
