@@ -301,7 +301,9 @@ class _Trial:
                 return "cached", self._with(self._at.cache())
             most = self._most()
             rows = self._as_made(self._rows(8), min(most, epoch) if epoch > 0 else most)
-            return "cached", self._with(rows.cache())
+            # Behind a repeat there is no end to wait for.
+            cached = rows.cache().repeat() if epoch == -1 else rows.cache()
+            return "cached", self._with(cached)
         if self._finding["code"] in _PACKED:
             files = self._packed()
             return "packed", None if files is None else self._with(files)

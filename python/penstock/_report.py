@@ -243,8 +243,8 @@ class Report:
         head = f"  {'stage':{width}}{'elements/s':>12}{'us/element':>12}"
         rows = [f"{head}{'busy':>7}{'cpu':>6}{'limit/s':>12}"]
         for s in self.stages:
-            limit = "" if s.ceiling is None else _digits(s.ceiling)
-            rate, service = _digits(s.rate), f"{s.service_us:,.1f}"
+            limit = "" if s.ceiling is None else _cell(s.ceiling)
+            rate, service = _cell(s.rate), f"{s.service_us:,.1f}"
             if not s.elements:  # not slow: it had nothing to do
                 rate = service = "-"
             rows.append(
@@ -298,6 +298,11 @@ def format_figure(value: float, unit: str) -> str:
     if value == 1 and unit in _COUNTED:
         unit = unit[:-1]
     return f"{_digits(value)} {unit}".rstrip()
+
+
+def _cell(value: float) -> str:
+    """For a column of the table of stages."""
+    return _digits(value) if value < 999_999_999 else f"{value:.3e}"
 
 
 def _digits(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from penstock._dataset import Dataset
     from penstock._doctor import Observation
 
+    _Edit = Callable[[Dataset, Dataset], Dataset]
+
 _KNOWN = ("executor", "num_parallel_calls", "cache", "prefetch", "batch")
+_READERS = ("tfrecord", "text_lines", "csv", "jsonl", "tar", "interleave", "flat_map")
 _SPAN = 0.3  # of the time that the doctor looks, for a turn of two that are compared
 
 
@@ -70,6 +74,10 @@ def what_if(
             f"what_if: changes must be a dict by stage, got {changes!r}"
         )
     facts = report.facts
+    if not facts.get("stages"):
+        raise InvalidArgumentError(
+            "what_if: the report has no facts of a run: it must be what doctor() gave"
+        )
     labels = [s["label"] for s in facts["stages"]]
     numbers = {label.split(":")[0]: i for i, label in enumerate(labels)}
     numbers.update({label: i for i, label in enumerate(labels)})
@@ -89,11 +97,12 @@ def what_if(
             raise InvalidArgumentError(
                 f"what_if: {label}: {unknown[0]!r} is not one of {', '.join(_KNOWN)}"
             )
+        stage = facts["stages"][numbers[label]]
+        checked = {}
         for key, value in change.items():
-            _check_change(label, key, value)
-        if "batch" in change and not facts["stages"][numbers[label]].get("batch_size"):
-            raise InvalidArgumentError(f"what_if: {label} makes no batches")
-        asked.append({"stage": numbers[label], **change})
+            checked[key] = _checked_change(label, key, value)
+            _check_takes(stage, label, key)
+        asked.append({"stage": numbers[label], **checked})
     found = _penstock.doctor_predict(facts, asked)
     at = found["stage"]
     return WhatIf(
@@ -104,7 +113,21 @@ def what_if(
     )
 
 
-def _check_change(label: str, key: str, value: Any) -> None:
+def _check_takes(stage: dict[str, Any], label: str, key: str) -> None:
+    """Refuses what the stage has no parameter for."""
+    calls = stage["user_code"] or stage.get("function") or stage.get("cycle_length")
+    takes = {
+        "batch": (stage.get("batch_size"), "makes no batches"),
+        "prefetch": (stage["op"] == "prefetch", "is no prefetch"),
+        "executor": (stage.get("executor"), "calls no function"),
+        "num_parallel_calls": (calls or stage["op"] in _READERS, "makes no calls"),
+    }
+    takes_it, why = takes.get(key, (True, ""))
+    if not takes_it:
+        raise InvalidArgumentError(f"what_if: {label} {why}")
+
+
+def _checked_change(label: str, key: str, value: Any) -> Any:
     """Refuses what the call that it stands for would refuse."""
     if key == "executor":
         if value not in EXECUTORS:
@@ -112,23 +135,28 @@ def _check_change(label: str, key: str, value: Any) -> None:
                 f"what_if: {label}: executor must be one of {', '.join(EXECUTORS)}, "
                 f"got {value!r}"
             )
-        return
+        return value
     if key == "cache":
         if not isinstance(value, bool):
             raise ArgumentTypeError(
                 f"what_if: {label}: cache must be a bool, got {value!r}"
             )
-        return
-    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
         raise ArgumentTypeError(
             f"what_if: {label}: {key} must be an int, got {value!r}"
         )
     least = 0 if key == "prefetch" else 1
-    if value < least and (key == "batch" or value != AUTOTUNE):
+    if number < least and (key == "batch" or number != AUTOTUNE):
         raise InvalidArgumentError(
             f"what_if: {label}: {key} must be >= {least}"
             f"{'' if key == 'batch' else ' or AUTOTUNE'}, got {value}"
         )
+    return number
 
 
 # --- trying it ------------------------------------------------------------------
@@ -164,7 +192,7 @@ def changed(
     return build(ds)
 
 
-def _edit(change: dict[str, Any]) -> Callable[[Dataset, Dataset], Dataset] | None:
+def _edit(change: dict[str, Any]) -> _Edit | None:
     """What a change of the model means for the call; None: only the user can."""
     if "compute" in change or "wait" in change:
         return None
@@ -185,15 +213,35 @@ def _edit(change: dict[str, Any]) -> Callable[[Dataset, Dataset], Dataset] | Non
         if change.get("deterministic") is False:
             kwargs["deterministic"] = False
         if "prefetch" in change:
-            args = (change["prefetch"],)
+            args = (change["prefetch"], *args[1:])
         if "batch" in change:
-            args = (change["batch"],)
+            args = (change["batch"], *args[1:])
         made: Dataset = getattr(parent, recipe.method)(*args, **kwargs)
         return made.cache() if change.get("cache") else made
 
     if change.get("executor") == "native":
         return None
     return apply
+
+
+def _repeat_before(ds: Dataset) -> Dataset | None:
+    """The repeat in front of `ds`, which comes behind what is cached."""
+    at: Dataset | None = ds
+    while at is not None and at._recipe is not None:
+        if at._recipe.method == "repeat":
+            return at
+        at = at._recipe.parent
+    return None
+
+
+def _left_out(ds: Dataset, parent: Dataset) -> Dataset:
+    return parent
+
+
+def _repeated_behind(edit: _Edit, repeat: Dataset) -> _Edit:
+    recipe = repeat._recipe
+    assert recipe is not None
+    return lambda ds, parent: edit(ds, parent).repeat(*recipe.args)
 
 
 def _is_source(ds: Dataset) -> bool:
@@ -228,8 +276,10 @@ def verify_findings(
 ) -> None:
     """Applies the fix of each finding to a copy, and measures both."""
     found = _penstock.doctor_diagnose(observation.facts())["findings"]
+    whole = ds
+    device = ds if isinstance(ds, DeviceDataset) else None
     if isinstance(ds, DeviceDataset):
-        return
+        ds = ds._dataset
     for finding, raw in zip(report.findings, found):
         if finding.predicted_speedup is None:
             continue
@@ -251,6 +301,10 @@ def verify_findings(
                 if at is None or edit is None or _is_source(at):
                     break
                 edits[id(at)] = edit
+                repeat = _repeat_before(at) if change.get("cache") else None
+                if repeat is not None:
+                    edits[id(repeat)] = _left_out
+                    edits[id(at)] = _repeated_behind(edit, repeat)
                 if "batch" in change:
                     factor = change["batch"] / max(
                         1, observation.plan.stages[change["stage"]].facts["batch_size"]
@@ -262,6 +316,9 @@ def verify_findings(
                     continue  # a function that does not pickle, for example
         if candidate is None:
             continue
-        gain = measured_gain(ds, candidate, seconds, consumer)
+        after: Dataset | DeviceDataset = candidate
+        if device is not None:
+            after = DeviceDataset(candidate, device._put, device._n, device._name)
+        gain = measured_gain(whole, after, seconds, consumer)
         if gain is not None:
             finding.verified_speedup = factor * gain

@@ -1,0 +1,112 @@
+"""A pipeline that gives no element is given up, and the report says so."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+R = ps.Dataset.range
+
+
+def asleep(x):
+    time.sleep(3)
+    return x
+
+
+SILENT = {
+    "a filter that drops all": R(10**15).filter(lambda x: x < 0),
+    "calls that take too long": R(100).map(asleep, num_parallel_calls=1),
+    "behind them a device": R(100).map(asleep).prefetch_to_device(lambda x: x),
+}
+
+
+@pytest.mark.flaky(reruns=2)
+@pytest.mark.parametrize("kind", SILENT)
+def test_the_doctor_gives_up(kind):
+    began = time.perf_counter()
+    report = ps.doctor(SILENT[kind], seconds=0.5, verify=True)
+    assert time.perf_counter() - began < 6
+    assert report.bound == "pipeline" and not report.healthy
+    assert "The pipeline is the limit: no element came in" in report.verdict
+    assert ps.Report.from_json(report.to_json()) == report
+
+
+def test_a_long_step_is_no_reason_to_give_up():
+    report = ps.doctor(R(100), seconds=0.2, consumer=lambda x: time.sleep(1.6))
+    assert report.elements and report.bound == "consumer"
+
+
+@pytest.mark.parametrize("ds", [R(0), R(9).filter(lambda x: x > 10)])
+def test_an_empty_dataset_is_said_to_be_empty(ds):
+    report = ps.doctor(ds, seconds=0.3)
+    assert report.verdict == "The pipeline gave no elements: the dataset is empty."
+    assert report.bound == "pipeline" and report.healthy and not report.findings
+
+
+@pytest.mark.flaky(reruns=2)
+def test_a_report_from_json_answers_what_if():
+    def costly(x):
+        return np.sort(np.random.default_rng(7).normal(size=20_000))[:3] + x
+
+    ds = R(200).map(costly).repeat().batch(8)
+    report = ps.doctor(ds, seconds=1.0)
+    again = ps.Report.from_json(report.to_json())
+    change = {"map#1": {"num_parallel_calls": np.int64(1)}}
+    assert ps.what_if(again, change) == ps.what_if(report, change)
+    with pytest.raises(ps.InvalidArgumentError, match="no facts of a run"):
+        ps.what_if(ps.Report("", "consumer", True, 1.0), change)
+
+
+@pytest.mark.parametrize(
+    ("stage", "change", "message"),
+    [
+        ("range#0", {"executor": "process"}, "range#0 calls no function"),
+        ("range#0", {"num_parallel_calls": 2}, "range#0 makes no calls"),
+        ("map#1", {"prefetch": 2}, "map#1 is no prefetch"),
+        ("batch#2", {"executor": "thread"}, "batch#2 calls no function"),
+    ],
+)
+def test_what_if_refuses_what_a_stage_cannot_take(stage, change, message):
+    report = ps.doctor(R(100_000).map(lambda x: x + 1).batch(2), seconds=0.2)
+    with pytest.raises(ps.InvalidArgumentError, match=message):
+        ps.what_if(report, {stage: change})
+
+
+def test_large_limits_keep_the_columns_of_the_table_apart():
+    stage = ps.doctor(R(1000), seconds=0.2).stages[0]
+    stage.ceiling = stage.rate = 6.7e10
+    report = ps.Report("", "consumer", True, 1.0, stages=[stage])
+    assert report._table()[1].split()[-1] == "6.700e+10"
+
+
+@pytest.mark.flaky(reruns=2)
+def test_a_fix_in_front_of_a_device_is_verified():
+    def slow(x):
+        time.sleep(0.004)
+        return x
+
+    ds = R(10**6).map(slow, num_parallel_calls=1).prefetch_to_device(lambda x: x)
+    report = ps.doctor(ds, seconds=0.6, verify=True)
+    assert report.findings[0].verified_speedup > 1.5
+
+
+def test_what_is_cached_behind_a_repeat_is_verified_in_front_of_it():
+    from penstock._what_if import _edit, _left_out, _repeat_before, _repeated_behind
+    from penstock._what_if import changed as rebuilt
+
+    repeat = R(3).repeat(2)
+    ds = repeat.map(lambda x: x + 1)
+    assert _repeat_before(ds) is repeat
+    edit = _repeated_behind(_edit({"cache": True}), repeat)
+    made = rebuilt(ds, {id(repeat): _left_out, id(ds): edit})
+    assert made.to_list() == ds.to_list()
+    assert [line.split("#")[0] for line in made.explain().splitlines()[:4]] == [
+        "range",
+        "map",
+        "cache",
+        "repeat",
+    ]
