@@ -10,12 +10,15 @@ import weakref
 from types import TracebackType
 from typing import overload
 
+from penstock import _arguments as check
 from penstock import _penstock, _watch
 from penstock._device import DeviceIterator
 from penstock._engine_of import engine_iterator
+from penstock._errors import InvalidArgumentError
 from penstock._iterator import Iterator
 
 _EVENTS_PER_THREAD = 1 << 16
+_MOST_EVENTS = 1 << 28
 
 # Traces that record: written at the latest when the process exits.
 _open: set[Trace] = set()
@@ -138,9 +141,11 @@ def trace(
     >>> os.path.getsize(path) > 0
     True
     """
-    if events_per_thread < 1:
-        raise ValueError(
-            f"trace: events_per_thread must be >= 1, got {events_per_thread}"
+    events_per_thread = check.integer("trace", "events_per_thread", events_per_thread)
+    if not 1 <= events_per_thread <= _MOST_EVENTS:
+        rule = ">= 1" if events_per_thread < 1 else f"<= {_MOST_EVENTS}"
+        raise InvalidArgumentError(
+            f"trace: events_per_thread must be {rule}, got {events_per_thread}"
         )
     it = engine_iterator(it)
     if isinstance(it, Iterator | DeviceIterator):
@@ -158,7 +163,15 @@ def trace(
                 f"{type(it).__name__} and a path"
             )
         recording = Trace(_checked(it), events_per_thread)
-        recording._new_iterators = True
+        with _lock:
+            for other in _open:
+                if other._new_iterators:
+                    raise ValueError(
+                        "trace: every new iterator is recorded already, to "
+                        f"{other.path}; stop that first"
+                    )
+            recording._new_iterators = True
+            _open.add(recording)
         _penstock.trace_new_iterators(events_per_thread)
         _watch.observe(recording._begin)
     with _lock:
@@ -167,8 +180,11 @@ def trace(
 
 
 def _checked(path: str | os.PathLike[str]) -> str:
-    path = os.fspath(path)
-    folder = os.path.dirname(os.path.abspath(path))
+    # The script may go to another folder before it is written.
+    path = os.path.abspath(os.fspath(path))
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"trace: {path} is a folder")
+    folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"trace: there is no folder {folder}")
     return path

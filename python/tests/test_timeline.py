@@ -260,6 +260,25 @@ def test_two_traces_of_one_iterator_are_refused(tmp_path):
     assert (tmp_path / "b").exists()
 
 
+def test_two_traces_of_all_iterators_are_refused(tmp_path):
+    with ps.trace(tmp_path / "a"):
+        with pytest.raises(ValueError, match="every new iterator is recorded already"):
+            ps.trace(tmp_path / "b")
+        list(ps.Dataset.range(3))
+    with ps.trace(tmp_path / "b"):
+        list(ps.Dataset.range(3))
+    assert (tmp_path / "a").stat().st_size > 0 < (tmp_path / "b").stat().st_size
+
+
+def test_a_trace_is_written_where_it_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recording = ps.trace("here")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert recording.stop() == str(tmp_path / "here")
+    assert (tmp_path / "here").exists()
+
+
 def test_arguments_are_checked_at_once(tmp_path):
     it = iter(ps.Dataset.range(3))
     with pytest.raises(FileNotFoundError, match="no folder"):
@@ -268,6 +287,13 @@ def test_arguments_are_checked_at_once(tmp_path):
         ps.trace(it)
     with pytest.raises(ValueError, match="events_per_thread must be >= 1, got 0"):
         ps.trace(tmp_path / "x", events_per_thread=0)
+    with pytest.raises(TypeError, match="events_per_thread must be an int"):
+        ps.trace(tmp_path / "x", events_per_thread=2.5)
+    with pytest.raises(ValueError, match="events_per_thread must be <="):
+        ps.trace(tmp_path / "x", events_per_thread=2**40)
+    for wrong in (lambda: ps.trace(it, tmp_path), lambda: ps.trace(tmp_path)):
+        with pytest.raises(IsADirectoryError, match="is a folder"):
+            wrong()
     it.close()
     with pytest.raises(ps.Error, match="closed"):
         ps.trace(it, tmp_path / "x")
