@@ -194,3 +194,85 @@ def test_pipelines_that_differ_in_their_calls_are_shown_apart(script, tmp_path):
     assert "pipeline 2 of 2" in done.stdout
     assert "serial-stage at map#1" in done.stdout
     assert "parallelism-capped at map#1" in done.stdout
+
+
+def test_threads_of_the_script_are_watched_to_their_end(script, tmp_path):
+    text = """
+        import threading, time
+        import penstock as ps
+
+        def slow(x):
+            time.sleep(0.004)
+            return x
+
+        def train():
+            time.sleep(0.3)
+            for x in ps.Dataset.range(150).map(slow, num_parallel_calls=1):
+                pass
+
+        threading.Thread(target=train).start()
+    """
+    done = doctor("--no-report", script(text), cwd=tmp_path)
+    assert "serial-stage at map#1" in done.stdout, done.stdout + done.stderr
+
+
+def test_output_is_checked_before_the_script_runs(script, tmp_path):
+    for output, message in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "absent" / "r.html", "there is no folder"),
+        ("/proc/r.html", "--output: /proc"),
+    ):
+        done = doctor("-o", output, script(SLOW), "20", cwd=tmp_path)
+        assert done.returncode == 2 and message in done.stderr
+        assert "trained" not in done.stdout
+
+
+def test_what_the_script_does_to_the_output_does_not_cost_the_verdict(script, tmp_path):
+    text = (
+        SLOW
+        + """
+    import os
+    os.mkdir("r.html")
+    sys.exit(7)
+    """
+    )
+    done = doctor("-o", "r.html", script(text), "20", cwd=tmp_path)
+    assert done.returncode == 7
+    assert "map#1" in done.stdout and "r.html: Is a directory" in done.stderr
+
+
+def test_paths_are_those_of_the_start(script, tmp_path):
+    text = """
+        import os
+        import penstock as ps
+        print("file", __file__)
+        os.mkdir("elsewhere")
+        os.chdir("elsewhere")
+        list(ps.Dataset.range(3))
+    """
+    script(text)
+    done = doctor("-o", "r.html", "train.py", cwd=tmp_path)
+    assert f"file {tmp_path / 'train.py'}" in done.stdout, done.stderr
+    assert "report: r.html" in done.stdout
+    assert (tmp_path / "r.html").exists()
+
+
+def test_json_keeps_the_words_of_child_processes_apart(script, tmp_path):
+    text = (
+        SLOW
+        + """
+    import os
+    os.system("echo from a child")
+    """
+    )
+    done = doctor("--json", "--no-report", script(text), "20", cwd=tmp_path)
+    assert json.loads(done.stdout)["exit_code"] == 0
+    assert "from a child" in done.stderr
+
+
+def test_two_dashes_are_the_scripts(script, tmp_path):
+    done = doctor(
+        "--no-report", script("import sys; print(sys.argv[1:])"), "--", "7", "--x",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert "['--', '7', '--x']" in done.stdout, done.stderr

@@ -11,12 +11,15 @@ full report as an HTML file. Exit code: the script's.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
+import tempfile
 import threading
 import traceback
 import weakref
+from collections.abc import Iterator as Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,30 +50,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-report", action="store_true", help="only print the verdict"
     )
-    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or a module")
+    # Unlike two arguments, this leaves the script a `--` of its own.
     parser.add_argument(
-        "arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="for the script"
+        "script",
+        nargs=argparse.PARSER,
+        metavar="SCRIPT",
+        help="a Python file, or a module, and what it is given",
     )
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    if not args.module and not os.path.exists(args.script):
-        raise FileNotFoundError(2, "No such file or directory", args.script)
-    folder = os.path.dirname(os.path.abspath(args.output))
-    if not args.no_report and not os.path.isdir(folder):
-        raise UsageError(f"--output: there is no folder {folder}")
+    script, *arguments = args.script
+    if not args.module and not os.path.exists(script):
+        raise FileNotFoundError(2, "No such file or directory", script)
+    here = os.getcwd()  # the script may go elsewhere
+    if not args.no_report:
+        _check_output(args.output)
     watcher = Watcher()
-    if out.json:
-        # The script's own words must not end up in the JSON.
-        standard, sys.stdout = sys.stdout, sys.stderr
-    try:
-        with watcher:
-            code = run_script(args.script, args.module, args.arguments)
-    finally:
-        if out.json:
-            sys.stdout = standard
+    with _apart() if out.json else contextlib.nullcontext(), watcher:
+        code = run_script(script, args.module, arguments)
     pipelines = watcher.pipelines()
-    names = _write(pipelines, None if args.no_report else args.output)
+    names = _write(pipelines, None if args.no_report else args.output, here, out)
     out.result(
         {
             "exit_code": code,
@@ -88,6 +88,49 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return code
 
 
+def _check_output(output: str) -> None:
+    """Before the script runs, which may take hours."""
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise UsageError(f"--output: there is no folder {folder}")
+    if os.path.isdir(output):
+        raise UsageError(f"--output: {output} is a folder")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise UsageError(f"--output: {folder}: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _apart() -> Iterable[None]:
+    """The words of the script, and of processes that it starts, go to stderr: they
+    must not end up in the JSON."""
+    standard, sys.stdout = sys.stdout, sys.stderr
+    standard.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout = standard
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def _join_threads() -> None:
+    """Waits for the script's threads, as the interpreter does at its end."""
+    while True:
+        running = [
+            thread
+            for thread in threading.enumerate()
+            if not thread.daemon and thread is not threading.current_thread()
+        ]
+        if not running:
+            return
+        for thread in running:
+            thread.join()
+
+
 def run_script(script: str, module: bool, arguments: list[str]) -> int:
     """The script as ``python script`` would run it; its exit code."""
     saved = sys.argv, sys.path[0]
@@ -97,20 +140,25 @@ def run_script(script: str, module: bool, arguments: list[str]) -> int:
         if module:
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(script, run_name="__main__")
-        return 0
+            # As `python script` has it: `__file__` is absolute.
+            runpy.run_path(os.path.abspath(script), run_name="__main__")
+        code = 0
     except SystemExit as stop:
-        if stop.code is None or isinstance(stop.code, int):
-            return stop.code or 0
-        print(stop.code, file=sys.stderr)
-        return 1
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        if not isinstance(stop.code, int | None):
+            print(stop.code, file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     except BaseException:
         traceback.print_exc()
-        return 1
+        code = 1
     finally:
         sys.argv, sys.path[0] = saved
+    try:
+        _join_threads()
+    except KeyboardInterrupt:
+        return 130
+    return code
 
 
 @dataclass
@@ -216,14 +264,21 @@ def _as_dict(report: Report) -> dict[str, Any]:
     return values
 
 
-def _write(pipelines: list[Pipeline], output: str | None) -> list[str | None]:
+def _write(
+    pipelines: list[Pipeline], output: str | None, here: str, out: Output
+) -> list[str | None]:
+    """The names of the files; none for one that could not be written."""
     names: list[str | None] = []
     for i, pipeline in enumerate(pipelines):
         name = None
         if output is not None:
             stem, ending = os.path.splitext(output)
             name = output if i == 0 else f"{stem}-{i + 1}{ending}"
-            pipeline.report.to_html(name)
+            try:
+                pipeline.report.to_html(os.path.join(here, name))
+            except OSError as error:
+                out.error(f"{name}: {error.strerror or error}")
+                name = None
         names.append(name)
     return names
 
