@@ -733,3 +733,37 @@ def test_bench_of_the_machine(tmp_path):
     result = as_json("bench", "--seconds", "0.05", "--repeat", "1")
     assert len(result["rows"]) == 5
     assert all(r["rate"] > 0 for r in result["rows"])
+
+
+def test_a_bad_line_of_jsonl_is_named_by_its_place_in_the_file(tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"a": 1}\n{"a": \n{"a": 3}\n')
+    out = json.dumps(as_json("inspect", path, code=1))
+    assert '"line 2: Expecting value"' in out
+
+
+def test_an_empty_tar_is_said_to_be_empty(tmp_path):
+    (tmp_path / "empty.tar").touch()
+    code, _, errors = penstock("inspect", tmp_path / "empty.tar")
+    assert code == 2
+    assert errors.endswith("empty.tar: damaged tar: it is empty\n")
+
+
+def test_times_that_are_no_numbers_are_refused():
+    for args in (("bench", "--seconds"), ("top", "--interval")):
+        for value in ("nan", "inf", "0"):
+            code, _, errors = penstock(*args, value)
+            assert code == 2 and "must be > 0" in errors
+
+
+def test_bench_takes_an_absolute_path_and_datasets_of_tf_and_devices(tmp_path):
+    (tmp_path / "bench_target.py").write_text(
+        "import penstock as ps, penstock.tf as tf\n"
+        "ds = ps.Dataset.range(64)\n"
+        "of_tf = tf.data.Dataset.range(64)\n"
+        "device = ds.prefetch_to_device(lambda x: x)\n"
+    )
+    for name in ("ds", "of_tf", "device"):
+        target = f"{tmp_path}/bench_target.py:{name}"
+        found = as_json("bench", target, "--seconds", "0.05", "--repeat", "1")
+        assert found["rows"][0]["rate"] > 0

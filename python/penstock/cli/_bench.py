@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import math
 import os
 import statistics
 import sys
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    if args.seconds <= 0:
+    if not 0 < args.seconds < math.inf:
         raise UsageError(f"--seconds must be > 0, got {args.seconds}")
     if args.repeat < 1:
         raise UsageError(f"--repeat must be >= 1, got {args.repeat}")
@@ -189,10 +190,13 @@ def _place(error: BaseException) -> str:
 
 
 def _load(target: str) -> _Make:
-    module, _, name = target.partition(":")
-    if not name:
+    module, _, name = target.rpartition(":")
+    if not name or not module:
         raise UsageError(f"{target}: write MODULE:NAME, as in train_input:make")
-    sys.path.insert(0, os.getcwd())
+    folder = os.getcwd()
+    if os.path.isabs(module):
+        folder, module = os.path.split(module)
+    sys.path.insert(0, folder)
     module = module.removesuffix(".py").replace("/", ".")
     with _their_errors(target):
         found: Any = importlib.import_module(module)

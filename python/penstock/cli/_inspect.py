@@ -156,7 +156,10 @@ def _tar(path: str, args: argparse.Namespace) -> dict[str, Any]:
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise UsageError(f"{path}: damaged tar: {error}") from error
+        # Of several ways to open it, tarfile tells why each of them failed.
+        why = str(error).splitlines()[0].rstrip(":") if str(error) else "it is cut"
+        why = why if os.path.getsize(path) else "it is empty"
+        raise UsageError(f"{path}: damaged tar: {why}") from error
     return {
         "bytes": os.path.getsize(path),
         "files": files,
@@ -308,9 +311,10 @@ def _jsonl(path: str, args: argparse.Namespace) -> dict[str, Any]:
             except (ValueError, RecursionError) as error:
                 bad_count += 1
                 if len(bad) < 10:
-                    bad.append(
-                        {"record": number, "offset": begin, "message": str(error)}
-                    )
+                    # json speaks of lines of what it is given, which is one.
+                    what = getattr(error, "msg", str(error))
+                    message = f"line {number + 1}: {what}"
+                    bad.append({"record": number, "offset": begin, "message": message})
                 continue
             if records > args.records or not isinstance(value, dict):
                 continue

@@ -5,12 +5,14 @@
 
 Rates, what the consumer and the stages wait for, widths, memory. On a terminal
 the picture is renewed until Ctrl-C; in a pipe it is printed once. Only processes
-of the same user can be seen, and nobody else can see yours.
+of the same user can be seen, and nobody else can see yours. With --json and
+--count each picture is a JSON object of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shutil
 import sys
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    if args.interval <= 0:
+    if not 0 < args.interval < math.inf:
         raise UsageError(f"--interval must be > 0, got {args.interval}")
     live = sys.stdout.isatty() and not out.json
     count = args.count or (0 if live else 1)
