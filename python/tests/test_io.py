@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import struct
 import tarfile
+import zlib
 
 import numpy as np
 import pytest
@@ -776,6 +777,30 @@ def test_csv_files_must_have_the_header_that_names_came_from(tmp_path, select):
     # Names of the user's own are for any header.
     named = ps.Dataset.csv([first, other], {"x": ps.int64, "y": ps.int64})
     assert [int(row["y"]) for row in named] == [2, 6]
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB", "ZSTD"])
+def test_what_comes_before_damage_is_read(tmp_path, kind):
+    expected = [b"record %d" % i for i in range(20_000)]
+    path = tmp_path / "records"
+    with ps.io.TFRecordWriter(path, compression=kind) as writer:
+        for each in expected:
+            writer.write(each)
+    lines = b"\n".join(expected) + b"\n"
+    read = {ps.Dataset.tfrecord: path.read_bytes()}
+    if kind != "ZSTD":
+        packed = gzip.compress(lines) if kind == "GZIP" else zlib.compress(lines)
+        read[ps.Dataset.text_lines] = packed
+    for source, packed in read.items():
+        bad_sum = bytearray(packed)
+        bad_sum[-5 if kind == "GZIP" else -1] ^= 1
+        for damaged in (packed + b"junk", bad_sum):
+            path.write_bytes(damaged)
+            found, rows = [], iter(source(path, compression=kind))
+            with pytest.raises(ps.DataLossError, match="damaged"):
+                for row in rows:
+                    found.append(row)
+            assert found == expected
 
 
 def test_a_json_line_is_one_whole_object(tmp_path):

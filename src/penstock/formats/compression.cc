@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -28,6 +29,26 @@ class Inflate final : public Decompressor {
   StatusOr<Progress> run(std::string_view in, char* out,
                          std::size_t size) override {
     Progress progress;
+    if (failed_.ok()) failed_ = inflate(in, out, size, progress);
+    if (failed_.ok()) return progress;
+    // What came before the damage first: some of it may wait for room.
+    const auto waiting = static_cast<std::size_t>(state_->tmp_out_valid -
+                                                  state_->tmp_out_processed);
+    const std::size_t n = std::min(waiting, size - progress.written);
+    if (n > 0) {
+      std::memcpy(out + progress.written,
+                  state_->tmp_out_buffer + state_->tmp_out_processed, n);
+      state_->tmp_out_processed += static_cast<std::int32_t>(n);
+      progress.written += n;
+    }
+    if (progress.written > 0) return progress;
+    return failed_;
+  }
+  bool complete() const override { return complete_ || !started_; }
+
+ private:
+  Status inflate(std::string_view in, char* out, std::size_t size,
+                 Progress& progress) {
     // Also without input: some output may wait inside for room.
     for (;;) {
       if (complete_) {
@@ -74,11 +95,8 @@ class Inflate final : public Decompressor {
       if (state_->block_state == ISAL_BLOCK_FINISH) complete_ = true;
       if (read == 0 && written == 0 && !complete_) break;
     }
-    return progress;
+    return absl::OkStatus();
   }
-  bool complete() const override { return complete_ || !started_; }
-
- private:
   void start() {
     isal_inflate_init(state_.get());
     state_->crc_flag = gzip_ ? ISAL_GZIP : ISAL_ZLIB;
@@ -94,6 +112,7 @@ class Inflate final : public Decompressor {
   std::unique_ptr<inflate_state> state_;
   bool complete_ = false;
   bool started_ = false;
+  Status failed_;
 };
 
 class ZstdDecompress final : public Decompressor {
@@ -101,30 +120,40 @@ class ZstdDecompress final : public Decompressor {
   ZstdDecompress() : context_(ZSTD_createDStream(), ZSTD_freeDStream) {}
   StatusOr<Progress> run(std::string_view in, char* out,
                          std::size_t size) override {
-    ZSTD_inBuffer input{in.data(), in.size(), 0};
+    ZSTD_inBuffer input{in.data(), 0, 0};
     ZSTD_outBuffer output{out, size, 0};
     // A frame that ends makes progress without output: go on behind it.
-    for (;;) {
+    while (failed_.ok()) {
       const std::size_t read = input.pos;
       const std::size_t written = output.pos;
+      input.size = read + std::min(in.size() - read, step_);
       const std::size_t hint =
           ZSTD_decompressStream(context_.get(), &output, &input);
       if (ZSTD_isError(hint) != 0) {
-        return absl::DataLossError(
+        failed_ = absl::DataLossError(
             absl::StrCat("damaged zstd stream: ", ZSTD_getErrorName(hint)));
+        break;
       }
+      step_ = hint > kBlockHeader ? hint - kBlockHeader : kBlockHeader;
       if (input.pos != read || output.pos != written) complete_ = hint == 0;
       if (output.pos == size || (input.pos == read && output.pos == written)) {
         break;
       }
     }
+    if (!failed_.ok() && output.pos == 0) return failed_;
     return Progress{input.pos, output.pos};
   }
   bool complete() const override { return complete_; }
 
  private:
+  // A call that fails does not say what it wrote: each is given one block, and
+  // the header of the next, which the hint counts in, to the next call.
+  static constexpr std::size_t kBlockHeader = 3;
+
   std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> context_;
+  std::size_t step_ = kBlockHeader;
   bool complete_ = true;
+  Status failed_;
 };
 
 constexpr std::size_t kPiece = 64 * 1024;

@@ -37,7 +37,7 @@ class Decompressor {
   };
   /// Takes some of `in`, writes some of `out`. Output may wait inside: call it
   /// until nothing is written, with an empty `in` at the end of the input.
-  /// DataLoss if the stream is damaged.
+  /// DataLoss if the stream is damaged, once what came before is written.
   virtual StatusOr<Progress> run(std::string_view in, char* out,
                                  std::size_t size) = 0;
   /// The input may end here: whole members were read.

@@ -111,6 +111,52 @@ TEST(Compression, FlippedBitsNeverGiveOtherBytesSilently) {
   }
 }
 
+TEST(Compression, WhatComesBeforeDamageIsGiven) {
+  const std::string text = compression_sample();
+  const auto before_damage = [](Compression c, std::string_view in,
+                                std::size_t room, Status& status) {
+    const auto decompressor = Decompressor::make(c);
+    std::string out;
+    std::string piece(room, '\0');
+    for (;;) {
+      const auto progress = decompressor->run(in, piece.data(), room);
+      status = progress.status();
+      if (!status.ok()) return out;
+      out.append(piece, 0, progress->written);
+      in.remove_prefix(progress->read);
+      if (progress->read == 0 && progress->written == 0) return out;
+    }
+  };
+  for (const Compression c : kAll) {
+    const std::string whole = squeeze(c, text);
+    std::string bad_sum = whole;
+    bad_sum.back() = static_cast<char>(bad_sum.back() ^ 1);
+    if (c == Compression::kGzip) {  // its last four bytes are the size
+      bad_sum = whole;
+      bad_sum[whole.size() - 5] =
+          static_cast<char>(bad_sum[whole.size() - 5] ^ 1);
+    }
+    for (const std::size_t room : {std::size_t{7}, std::size_t{1} << 20}) {
+      for (const std::string& in : {whole + "junk", bad_sum}) {
+        Status status;
+        EXPECT_EQ(before_damage(c, in, room, status), text)
+            << compression_name(c) << " " << room;
+        EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+      }
+      std::string zeros = whole;
+      std::fill(zeros.begin() + static_cast<std::ptrdiff_t>(whole.size() / 2),
+                zeros.end(), '\xff');
+      Status status;
+      const std::string some = before_damage(c, zeros, room, status);
+      EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+      // zstd checks and writes whole blocks of 128 KiB.
+      const std::size_t least = c == Compression::kZstd ? 0 : text.size() / 4;
+      EXPECT_GT(some.size() + 1, least) << compression_name(c) << " " << room;
+      EXPECT_EQ(some.substr(0, least), text.substr(0, least));
+    }
+  }
+}
+
 // Written by TensorFlow 2.21 with TFRecordOptions("GZIP") and ("ZLIB").
 TEST(Compression, ReadsWhatTensorFlowWrites) {
   std::string wanted;
