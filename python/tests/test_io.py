@@ -779,6 +779,49 @@ def test_csv_files_must_have_the_header_that_names_came_from(tmp_path, select):
     assert [int(row["y"]) for row in named] == [2, 6]
 
 
+@pytest.mark.parametrize("select", [None, ["b"]])
+def test_csv_columns_in_another_order_than_the_header_are_an_error(tmp_path, select):
+    path = tmp_path / "t.csv"
+    path.write_text('\n"a",b\n1,2\n')
+    kinds = {"a": ps.int64, "b": ps.int64}
+    swapped = {"b": ps.int64, "a": ps.int64}
+    rows = ps.Dataset.csv(path, kinds, select_columns=select)
+    assert [int(row["b"]) for row in rows] == [2]
+    with pytest.raises(ps.InvalidArgumentError) as error:
+        ps.Dataset.csv(path, swapped, select_columns=select).to_list()
+    for part in ("t.csv", """'"a",b'""", "'b,a'", "columns must have the order"):
+        assert part in str(error.value)
+    placed = ps.Dataset.csv(path, swapped, column_indices=[1, 0])
+    assert placed.to_list() == [{"b": 2, "a": 1}]
+    with pytest.raises(ps.InvalidArgumentError, match="must have 1 fields, got 2"):
+        ps.Dataset.csv(path, {"b": ps.int64}).to_list()
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_csv_columns_are_told_by_a_record_of_any_length(tmp_path, header):
+    path = tmp_path / "t.csv"
+    long = "x" * 300_000
+    path.write_text(("n,text\n" if header else "") + f"1.5,{long}\n2,y\n")
+    row = ps.Dataset.csv(path, header=header).to_list()[0]
+    number, text = row.values()
+    assert number == np.float32(1.5) and text == long.encode()
+    path.write_text("n\n1\n2.5")  # no line end at the end of the file
+    assert ps.Dataset.csv(path).element_spec["n"].dtype == ps.float32
+
+
+def test_csv_numbers_that_float32_has_not_are_float64(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,d\n1.5,1e39,inf,1e-60\n1e400,2,nan,-1\n")
+    rows = ps.Dataset.csv(path).to_list()
+    assert [v.dtype.name for v in rows[0].values()] == [
+        "float64",
+        "float64",
+        "float32",
+        "float32",
+    ]
+    assert [rows[1]["a"], rows[0]["b"], rows[0]["d"]] == [np.inf, 1e39, 0]
+
+
 @pytest.mark.parametrize("kind", ["GZIP", "ZLIB", "ZSTD"])
 def test_what_comes_before_damage_is_read(tmp_path, kind):
     expected = [b"record %d" % i for i in range(20_000)]

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 
 namespace penstock {
@@ -12,8 +15,8 @@ namespace {
 constexpr char kQuote = '"';
 // The part of a header that an error shows.
 constexpr std::size_t kHeaderShown = 200;
-// A header that names are taken from lies in what is read to tell them by
-// (ops/csv): a longer one is another.
+// A header that names are compared with is held as a whole up to this, or up to
+// the size of records: a longer one is another.
 constexpr std::int64_t kHeaderBytes = 64 * 1024;
 
 // Where in a record the next byte lies; also SplitPassing::count.
@@ -70,10 +73,20 @@ bool parse_number(std::string_view text, T& out) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  const auto result =
-      std::from_chars(text.data(), text.data() + text.size(), out);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size() &&
-         !text.empty();
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, out);
+  if (text.empty() || result.ptr != end) return false;
+  if constexpr (std::is_floating_point_v<T>) {
+    // As TensorFlow and Python: 1e400 is infinite, 1e-400 is 0.
+    if (result.ec == std::errc::result_out_of_range) {
+      if constexpr (std::is_same_v<T, float>) {
+        return absl::SimpleAtof(to_absl(text), &out);
+      } else {
+        return absl::SimpleAtod(to_absl(text), &out);
+      }
+    }
+  }
+  return result.ec == std::errc();
 }
 
 bool parse_bool(std::string_view text, bool& out) {
@@ -111,11 +124,17 @@ bool parse_value(std::string_view text, Tensor& column, std::size_t row) {
 
 }  // namespace
 
-bool CsvSplitter::has_names(std::string_view header) const {
+bool CsvSplitter::fits(std::string_view header) const {
   std::vector<std::string_view> fields;
   std::string scratch;
-  return split_fields(header, format_, fields, scratch).ok() &&
-         std::equal(fields.begin(), fields.end(), names_.begin(), names_.end());
+  const bool split = split_fields(header, format_, fields, scratch).ok();
+  const bool same = split && std::equal(fields.begin(), fields.end(),
+                                        names_.begin(), names_.end());
+  if (same || meaning_ == Names::kTheHeader) return same;
+  std::vector<std::string_view> names(names_.begin(), names_.end());
+  std::sort(names.begin(), names.end());
+  std::sort(fields.begin(), fields.end());
+  return !split || names != fields;
 }
 
 Status CsvSplitter::other_header(std::string_view header,
@@ -126,6 +145,11 @@ Status CsvSplitter::other_header(std::string_view header,
     return absl::StrCat("'", to_absl(text.substr(0, kHeaderShown)),
                         text.size() > kHeaderShown ? "...'" : "'");
   };
+  if (meaning_ == Names::kNotReordered) {
+    return invalid_argument("header at byte ", offset,
+                            ": columns must have the order of the header, ",
+                            shown(header), ", got ", shown(expected));
+  }
   return invalid_argument("header at byte ", offset, ": must be ",
                           shown(expected), " as in the first file, got ",
                           shown(header));
@@ -176,15 +200,17 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const std::int64_t offset = in.offset + static_cast<std::int64_t>(at);
     const std::size_t whole =
         newline == std::string_view::npos ? size - at : newline - at;
-    if (header && !names_.empty() &&
-        static_cast<std::int64_t>(whole) >
-            std::max(in.max_record_bytes, kHeaderBytes)) {
+    const bool held = static_cast<std::int64_t>(whole) <=
+                      std::max(in.max_record_bytes, kHeaderBytes);
+    const bool checked =
+        header && !names_.empty() && (held || meaning_ == Names::kTheHeader);
+    if (checked && !held) {
       // Never held as a whole, wherever the bytes were cut.
       out.fail(at, other_header(in.bytes.substr(at), offset));
       return;
     }
     if (newline == std::string_view::npos && !in.at_end) {
-      if (header && !names_.empty()) break;
+      if (checked) break;
       // More than what is allowed and an end of two bytes; as its own piece.
       if (static_cast<std::int64_t>(size - at) <= in.max_record_bytes + 1 ||
           !out.rows.empty()) {
@@ -200,9 +226,9 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const std::size_t next = newline == std::string_view::npos ? size : end + 1;
     if (end > at && in.bytes[end - 1] == '\r') --end;
     if (header || end == at) {
-      if (header && end > at && !names_.empty()) {
+      if (checked && end > at) {
         const std::string_view own = in.bytes.substr(at, end - at);
-        if (!has_names(own)) {
+        if (!fits(own)) {
           out.fail(at, other_header(own, offset));
           return;
         }
@@ -426,6 +452,7 @@ DType infer_dtype(std::span<const std::string> values) {
   bool any = false;
   bool ints = true;
   bool floats = true;
+  bool single = true;
   for (const std::string& v : values) {
     if (v.empty()) continue;
     any = true;
@@ -433,9 +460,13 @@ DType infer_dtype(std::span<const std::string> values) {
     double d = 0;
     ints = ints && parse_number(v, i);
     floats = floats && parse_number(v, d);
+    single = single && (std::abs(d) <= std::numeric_limits<float>::max() ||
+                        v.find_first_of("0123456789") == std::string::npos);
   }
   if (!any) return DType::kString;
-  return ints ? DType::kInt64 : floats ? DType::kFloat32 : DType::kString;
+  if (ints) return DType::kInt64;
+  if (!floats) return DType::kString;
+  return single ? DType::kFloat32 : DType::kFloat64;
 }
 
 }  // namespace penstock

@@ -25,19 +25,29 @@ struct CsvFormat {
 /// Records of CSV: lines, but for line ends in quotes. Empty lines are none.
 class CsvSplitter final : public Splitter {
  public:
-  /// With `names` the header must be these, or nothing is read behind it.
+  /// What `names` mean to the header. If it is another, nothing is read behind
+  /// it.
+  enum class Names : std::uint8_t {
+    kTheHeader,     // it has these, in this order
+    kNotReordered,  // it has others, or these in this order
+  };
   CsvSplitter(CsvFormat format, bool header,
-              std::vector<std::string> names = {})
-      : format_(std::move(format)), header_(header), names_(std::move(names)) {}
+              std::vector<std::string> names = {},
+              Names meaning = Names::kTheHeader)
+      : format_(std::move(format)),
+        header_(header),
+        names_(std::move(names)),
+        meaning_(meaning) {}
   void split(const SplitInput& in, SplitOutput& out) const override;
 
  private:
-  bool has_names(std::string_view header) const;
+  bool fits(std::string_view header) const;
   Status other_header(std::string_view header, std::int64_t offset) const;
 
   const CsvFormat format_;
   const bool header_;
   const std::vector<std::string> names_;
+  const Names meaning_;
 };
 
 /// The fields of a record; what had to be changed lies in `scratch`.
@@ -79,8 +89,8 @@ class CsvParser {
   CsvFormat format_;
 };
 
-/// The narrowest of int64, float32 and string that all `values` can be; empty
-/// ones do not count.
+/// The narrowest of int64, float32, float64 and string that all `values` can
+/// be; empty ones do not count.
 DType infer_dtype(std::span<const std::string> values);
 
 }  // namespace penstock

@@ -5,6 +5,8 @@
 // column per field. A record that cannot be parsed is an error in its place.
 #include "penstock/ops/csv/csv.h"
 
+#include <limits>
+
 #include "penstock/ops/files/byte_stream.h"
 #include "penstock/ops/files/parse_records.h"
 #include "penstock/ops/files/record_file.h"
@@ -73,8 +75,15 @@ StatusOr<std::shared_ptr<const Operator>> make_csv(const CsvOptions& options,
   const std::shared_ptr<const CsvParser> parser = *std::move(made);
   auto format = std::make_shared<RecordFormat>();
   format->op = "csv";
+  std::vector<std::string> names = options.header_names;
+  auto meaning = CsvSplitter::Names::kTheHeader;
+  if (names.empty() && fields >= 0) {
+    // Columns may be renamed, but fields are found by place.
+    for (const CsvColumn& c : options.columns) names.push_back(c.name);
+    meaning = CsvSplitter::Names::kNotReordered;
+  }
   format->splitter = std::make_shared<CsvSplitter>(
-      options.format, options.header, options.header_names);
+      options.format, options.header, std::move(names), meaning);
   format->compression = options.compression;
   format->max_record_bytes = options.max_record_bytes;
   format->with_offsets = true;
@@ -103,21 +112,36 @@ StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
                                                const CsvOptions& options) {
   const auto stream = ByteStream::open(fs, path, options.compression);
   if (!stream.ok()) return annotate(stream.status(), "csv: ");
-  std::string bytes(kInferenceBytes, '\0');
-  const auto read = (*stream)->read(bytes.data(), bytes.size());
-  if (!read.ok()) {
-    return annotate(read.status(), absl::StrCat("csv: '", path, "': "));
-  }
-  const std::size_t n = *read;
-  bytes.resize(n);
+  std::string bytes;
   SplitInput in;
-  in.bytes = bytes;
-  in.at_end = n < kInferenceBytes;
   in.max_rows = 101;
-  in.max_payload = static_cast<std::int64_t>(kInferenceBytes);
+  in.max_payload = std::numeric_limits<std::int64_t>::max();
   in.max_record_bytes = options.max_record_bytes;
   SplitOutput cut;
-  CsvSplitter(options.format, false).split(in, cut);
+  const std::size_t enough = options.header ? 2 : 1;
+  for (std::size_t more = kInferenceBytes;; more = bytes.size()) {
+    const std::size_t held = bytes.size();
+    bytes.resize(held + more);
+    const auto read = (*stream)->read(bytes.data() + held, more);
+    bytes.resize(held + read.value_or(0));
+    Status failed = read.status();
+    if (read.ok() && *read < more) {
+      // The end, or a damaged stream: only another read tells.
+      char probe = 0;
+      const auto rest = (*stream)->read(&probe, 1);
+      failed = rest.status();
+      in.at_end = rest.ok() && *rest == 0;
+      if (rest.value_or(0) == 1) bytes.push_back(probe);
+    }
+    in.bytes = bytes;
+    cut = {};
+    CsvSplitter(options.format, false).split(in, cut);
+    if (cut.rows.size() >= enough || in.at_end || cut.passing.active) break;
+    if (static_cast<std::int64_t>(held / 2) > options.max_record_bytes) break;
+    if (!failed.ok()) {
+      return annotate(failed, absl::StrCat("csv: '", path, "': "));
+    }
+  }
   if (cut.rows.empty()) {
     return invalid_argument(
         "csv: columns must be given where the first file "
@@ -157,6 +181,8 @@ StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
       column.default_value = Tensor::scalar(std::int64_t{0});
     } else if (column.dtype == DType::kFloat32) {
       column.default_value = Tensor::scalar(0.0f);
+    } else if (column.dtype == DType::kFloat64) {
+      column.default_value = Tensor::scalar(0.0);
     } else {
       column.default_value = Tensor::string("");
     }
