@@ -41,7 +41,7 @@ def _draw(kind: str, dtype: Any, shape: tuple[int, ...], bound: Any = None) -> A
         kinds = ("uniform", "normal", "below", "permutation")
         inputs: tuple[int, ...] = ()
         if bound is not None:
-            inputs = (cast(strong(bound), np.int64)._id,)
+            inputs = (cast(strong(bound), np.dtype(dtype))._id,)
         number = tracer.add(
             "random",
             inputs,
@@ -56,6 +56,8 @@ def _draw(kind: str, dtype: Any, shape: tuple[int, ...], bound: Any = None) -> A
     limit = 1 if bound is None else int(bound)
     if limit <= 0:
         raise InvalidArgumentError("random: maxval must be above minval")
+    if limit >= 2**63:
+        limit -= 2**64  # the same bits
     return _penstock.random_values(kind, np.dtype(dtype), key, call, limit, list(shape))
 
 
@@ -66,6 +68,60 @@ def _float_dtype(op: str, dtype: Any) -> np.dtype[Any]:
             f"{op}: dtype must be float32 or float64, got {found}"
         )
     return found
+
+
+def _whole(value: Any) -> int | None:
+    """A number that is known now; None for a traced one."""
+    from penstock._trace_value import Traced
+
+    if isinstance(value, Traced):
+        if not value.is_constant:
+            return None
+        value = value._value[()]
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _integers(
+    dtype: np.dtype[Any], shape: tuple[int, ...], minval: Any, maxval: Any
+) -> Any:
+    """Whole numbers in [minval, maxval), computed modulo 2**64."""
+    from penstock import _ops
+
+    limits = np.iinfo(dtype)
+    least, most = int(limits.min), int(limits.max)
+    low, high = _whole(minval), _whole(maxval)
+    for name, value, end in (("minval", low, most), ("maxval", high, most + 1)):
+        if value is not None and not least <= value <= end:
+            raise InvalidArgumentError(
+                f"uniform: {name} must be from {least} to {end} for {dtype}, "
+                f"got {value}"
+            )
+    u64 = np.dtype(np.uint64)
+    with np.errstate(over="ignore"):
+        if low is not None and high is not None:
+            if high <= low:
+                raise InvalidArgumentError(
+                    "uniform: maxval must be above minval, got "
+                    f"minval={minval}, maxval={maxval}"
+                )
+            if high - low == 2**64:
+                upper = _draw("below", u64, shape, np.uint64(2**32))
+                lower = _draw("below", u64, shape, np.uint64(2**32))
+                return _ops.cast(upper * np.uint64(2**32) + lower, dtype)
+            values = _draw("below", u64, shape, np.uint64(high - low))
+            return _ops.cast(values + np.uint64(low % 2**64), dtype)
+        # A range that is empty, or reaches out of the dtype, has no numbers.
+        wide = u64 if dtype == u64 else np.dtype(np.int64)
+        first, end = (_ops.cast(v, wide) for v in (minval, maxval))
+        some = end > first
+        if wide != u64 and dtype != np.int64:
+            some = some & (first >= least) & (end <= most + 1)
+        reach = _ops.cast(end, u64) - _ops.cast(first, u64)
+        values = _draw("below", u64, shape, _ops.where(some, reach, np.uint64(0)))
+        return _ops.cast(values + _ops.cast(first, u64), dtype)
 
 
 def uniform(
@@ -91,15 +147,7 @@ def uniform(
                 "uniform: maxval must be given as an integer for integers, "
                 f"got {maxval}"
             )
-        low, high = _ops.cast(minval, np.int64), _ops.cast(maxval, np.int64)
-        known = isinstance(low, np.int64) and isinstance(high, np.int64)
-        if known and high <= low:
-            raise InvalidArgumentError(
-                "uniform: maxval must be above minval, got "
-                f"minval={minval}, maxval={maxval}"
-            )
-        values = _draw("below", np.int64, dims, high - low)
-        return _ops.cast(values + low, kind)
+        return _integers(kind, dims, minval, maxval)
     kind = _float_dtype("uniform", dtype)
     values = _draw("uniform", kind, dims)
     if maxval is None:

@@ -86,3 +86,46 @@ def test_defaults_are_those_that_are_documented():
         "shape": (), "minval": 0.0, "maxval": 1.0, "dtype": ps.float32
     }  # fmt: skip
     assert 0.0 <= ps.random.uniform() < 1.0
+
+
+@pytest.mark.parametrize("executor", ["native", "thread"])
+def test_whole_numbers_have_the_range_that_is_given(executor):
+    def drawn(function, count=200):
+        ds = ps.Dataset.range(count).with_options(ps.Options(seed=7))
+        return [int(v) for v in ds.map(function, executor=executor)]
+
+    whole = drawn(lambda x: ps.random.uniform((), -(2**63), 2**63 - 1, ps.int64))
+    assert min(whole) < -(2**61) and max(whole) > 2**61 and len(set(whole)) == 200
+    upper = drawn(lambda x: ps.random.uniform((), 2**63, 2**64, ps.uint64))
+    assert min(upper) >= 2**63 and max(upper) > 2**63 + 2**62
+    every = drawn(lambda x: ps.random.uniform((), 0, 2**64, ps.uint64))
+    assert min(every) < 2**62 and max(every) > 2**63
+    byte = drawn(lambda x: ps.random.uniform((), 0, 256, ps.uint8), 2000)
+    assert (min(byte), max(byte)) == (0, 255)
+    data = drawn(lambda x: ps.random.uniform((), x - 3, x + 1, ps.int8), 100)
+    assert all(x - 3 <= v <= x for x, v in enumerate(data))
+    for wrong in (
+        lambda x: ps.random.uniform((), x, x + 300, ps.uint8),
+        lambda x: ps.random.uniform((), x - 1, 9, ps.uint8),
+        lambda x: ps.random.uniform((), x, x, ps.int64),
+    ):
+        with pytest.raises(ps.InvalidArgumentError, match="uniform: m..val must be"):
+            drawn(wrong, 1)
+
+
+@pytest.mark.parametrize(
+    "low, high, dtype, told",
+    [
+        (0, 300, "uint8", "maxval must be from 0 to 256 for uint8, got 300"),
+        (-1, 1, "uint8", "minval must be from 0 to 255 for uint8, got -1"),
+        (0, 2**63 + 1, "int64", f"maxval must be from .* got {2**63 + 1}"),
+        (5, 5, "int32", "maxval must be above minval, got minval=5, maxval=5"),
+    ],
+)
+def test_bounds_outside_of_the_dtype_are_told(low, high, dtype, told):
+    with pytest.raises(ps.InvalidArgumentError, match=f"^uniform: {told}"):
+        ps.random.uniform((2,), low, high, dtype)
+    with pytest.raises(ps.InvalidArgumentError, match=f"uniform: {told}"):
+        ps.Dataset.range(1).map(
+            lambda x: ps.random.uniform((2,), low, high, dtype), executor="native"
+        )

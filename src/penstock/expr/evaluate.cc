@@ -120,9 +120,12 @@ class Evaluation {
         const auto* const bounds =
             reinterpret_cast<const std::int64_t*>(in[0]->tensor.data());
         bound = bounds[in[0]->batched ? row : 0];
-        if (bound <= 0) {
+        // What is negative is 2^63 and more of unsigned ones.
+        const bool any = node.dtype == DType::kUInt64 ? bound != 0 : bound > 0;
+        if (!any) {
           errors_.emplace_back(
-              row, invalid_argument("random: maxval must be above minval"));
+              row, invalid_argument("random.uniform: maxval must be above "
+                                    "minval, both within the dtype"));
           bound = 1;
         }
       }

@@ -471,17 +471,19 @@ StatusOr<std::vector<LeafSpec>> infer(const Node& node,
     const auto kind = static_cast<RandomKind>(node.ints[0]);
     const bool integers =
         kind == RandomKind::kBelow || kind == RandomKind::kPermutation;
-    const bool fits = integers ? node.dtype == DType::kInt64
-                               : node.dtype == DType::kFloat32 ||
-                                     node.dtype == DType::kFloat64;
+    const bool fits =
+        integers
+            ? node.dtype == DType::kInt64 ||
+                  (node.dtype == DType::kUInt64 && kind == RandomKind::kBelow)
+            : node.dtype == DType::kFloat32 || node.dtype == DType::kFloat64;
     if (!fits) return fail(node, "not of this dtype");
     if ((kind == RandomKind::kBelow) != (in.size() == 1)) {
       return fail(node, "takes a bound");
     }
     if (kind == RandomKind::kBelow &&
-        (in[0].dtype != DType::kInt64 || !in[0].shape.has_rank() ||
+        (in[0].dtype != node.dtype || !in[0].shape.has_rank() ||
          in[0].shape.rank() != 0)) {
-      return fail(node, "the bound must be an int64 scalar");
+      return fail(node, "the bound must be a scalar of the same dtype");
     }
     Dims dims(node.ints.begin() + 2, node.ints.end());
     for (const std::int64_t d : dims) {

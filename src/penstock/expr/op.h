@@ -108,7 +108,7 @@ constexpr std::int64_t kSliceNone = INT64_MIN;
 enum class RandomKind : std::uint8_t {
   kUniform,      // [0, 1); integers: all bits
   kNormal,       // mean 0, deviation 1
-  kBelow,        // int64 in [0, bound), bound is the operation's input
+  kBelow,        // (u)int64 in [0, bound), bound is the operation's input
   kPermutation,  // int64, 0 .. n - 1 in random order
 };
 
