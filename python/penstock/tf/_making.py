@@ -66,6 +66,9 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
         low, high = kind.min, kind.max
         if source.is_integer:
             low, high = max(low, source.min), min(high, source.max)
+        elif float(value.dtype.type(high)) > high:
+            # The largest integer has no float: the one below it.
+            high = np.nextafter(value.dtype.type(high), value.dtype.type(0))
         value = clip_by_value(value, low, high)
     return cast(value, kind)
 

@@ -11,6 +11,7 @@ array([9., 9., 9., 9.], dtype=float32)
 from __future__ import annotations
 
 import enum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from penstock import image as engine
 from penstock._errors import InvalidArgumentError
 from penstock._trace_value import Traced, TracedBytes
 from penstock.tf import _missing
+from penstock.tf import _pixel_types as kinds
 from penstock.tf._apply import dims, eager_only, known, numpy_of, signed, traceable
 from penstock.tf._boxes import (
     combined_non_max_suppression as combined_non_max_suppression,
@@ -298,11 +300,18 @@ def resize(
     name: str | None = None,
 ) -> Any:
     """Pictures in another size; float32 unless the method is "nearest"."""
-    pixels = _pixels("resize", images)
-    made = engine.resize(
-        pixels, _size(size), method, bool(antialias), bool(preserve_aspect_ratio)
+    wanted, rules = _size(size), (bool(antialias), bool(preserve_aspect_ratio))
+    made = kinds.resized(
+        "resize",
+        _pixels("resize", images),
+        _is_nearest(method),
+        lambda pixels: engine.resize(pixels, wanted, method, *rules),
     )
     return _made(made)
+
+
+def _is_nearest(method: Any) -> bool:
+    return str(getattr(method, "value", method)).lower() == "nearest"
 
 
 def _size(size: Any) -> Any:
@@ -318,12 +327,14 @@ def resize_with_pad(
     antialias: bool = False,
 ) -> Any:
     """Pictures in another size, with black bars where shapes differ."""
-    pixels = _pixels("resize_with_pad", image)
-    return _made(
-        engine.resize_with_pad(
-            pixels, _number(target_height), _number(target_width), method, antialias
-        )
+    size = _number(target_height), _number(target_width)
+    made = kinds.resized(
+        "resize_with_pad",
+        _pixels("resize_with_pad", image),
+        _is_nearest(method),
+        lambda pixels: engine.resize_with_pad(pixels, *size, method, antialias),
     )
+    return _made(made)
 
 
 def _number(value: Any) -> Any:
@@ -333,12 +344,15 @@ def _number(value: Any) -> Any:
 @traceable
 def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
     """The middle of pictures, or pictures with black bars."""
-    pixels = _pixels("resize_with_crop_or_pad", image)
-    return _made(
-        engine.resize_with_crop_or_pad(
-            pixels, _number(target_height), _number(target_width)
-        )
-    )
+    size = target_height, target_width
+    return _moved("resize_with_crop_or_pad", image, *size)
+
+
+def _moved(op: str, image: Any, *given: Any) -> Any:
+    """An operation of the engine that moves pixels."""
+    call, numbers = getattr(engine, op), [_number(v) for v in given]
+    pixels = _pixels(op, image)
+    return _made(kinds.moved(op, pixels, lambda some: call(some, *numbers)))
 
 
 @traceable
@@ -351,8 +365,7 @@ def crop_to_bounding_box(
 ) -> Any:
     """A part of pictures."""
     window = (offset_height, offset_width, target_height, target_width)
-    pixels = _pixels("crop_to_bounding_box", image)
-    return _made(engine.crop_to_bounding_box(pixels, *map(_number, window)))
+    return _moved("crop_to_bounding_box", image, *window)
 
 
 @traceable
@@ -365,47 +378,73 @@ def pad_to_bounding_box(
 ) -> Any:
     """Pictures within a larger black one."""
     window = (offset_height, offset_width, target_height, target_width)
-    pixels = _pixels("pad_to_bounding_box", image)
-    return _made(engine.pad_to_bounding_box(pixels, *map(_number, window)))
+    return _moved("pad_to_bounding_box", image, *window)
 
 
 @traceable
 def central_crop(image: Any, central_fraction: Any) -> Any:
     """The middle of pictures."""
-    pixels = _pixels("central_crop", image)
-    return _made(engine.central_crop(pixels, _number(central_fraction)))
+    return _moved("central_crop", image, central_fraction)
 
 
-def _plain(name: str, parameters: str, what: str) -> Any:
-    """A function of a picture alone, with TensorFlow's names of parameters."""
+def _plain(
+    name: str, parameters: str, what: str, of: Any, low: int = 3, high: int = 9
+) -> Any:
+    """A function of a picture alone, with TensorFlow's names of parameters.
+
+    `of(pixels, call)` calls the engine's for pixels of any dtype.
+    """
 
     def function(image: Any) -> Any:
-        return _made(getattr(engine, name)(_pixels(name, image)))
+        pixels, call = _pixels(name, image, low, high), getattr(engine, name)
+        return _made(kinds.in_batches(pixels, lambda some: of(some, call)))
 
     return signed(function, name, parameters, what)
 
 
+def _mirror(name: str, parameters: str, what: str) -> Any:
+    return _plain(name, parameters, what, partial(kinds.mirrored, name), high=4)
+
+
+def _colours(name: str, parameters: str, what: str) -> Any:
+    of = partial(kinds.cast_to_float32, back=True)
+    return _plain(name, parameters, what, of, low=1)
+
+
+def _grey_to_rgb(pixels: Any, call: Any) -> Any:
+    return call(pixels) if kinds.native(pixels) else kinds.grey_as_rgb(pixels)
+
+
 _IMAGE, _IMAGES, _NAMED = "image", "images", "images, name=None"
-flip_left_right = _plain(
+flip_left_right = _mirror(
     "flip_left_right", _IMAGE, "Pictures mirrored, left and right."
 )
-flip_up_down = _plain("flip_up_down", _IMAGE, "Pictures mirrored, top and bottom.")
-transpose = _plain(
+flip_up_down = _mirror("flip_up_down", _IMAGE, "Pictures mirrored, top and bottom.")
+transpose = _mirror(
     "transpose", "image, name=None", "Pictures with rows and columns exchanged."
 )
 per_image_standardization = _plain(
-    "per_image_standardization", _IMAGE, "Pictures of mean 0 and deviation 1, each."
+    "per_image_standardization",
+    _IMAGE,
+    "Pictures of mean 0 and deviation 1, each.",
+    kinds.cast_to_float32,
 )
-rgb_to_grayscale = _plain("rgb_to_grayscale", _NAMED, "Pictures in grey.")
+rgb_to_grayscale = _plain(
+    "rgb_to_grayscale", _NAMED, "Pictures in grey.", kinds.in_float32, low=1
+)
 grayscale_to_rgb = _plain(
-    "grayscale_to_rgb", _NAMED, "Grey pictures with three channels."
+    "grayscale_to_rgb",
+    _NAMED,
+    "Grey pictures with three channels.",
+    _grey_to_rgb,
+    low=2,
 )
-rgb_to_hsv = _plain("rgb_to_hsv", _NAMED, "Hue, saturation and value of colours.")
-hsv_to_rgb = _plain("hsv_to_rgb", _NAMED, "Colours of hue, saturation and value.")
-rgb_to_yuv = _plain(
+rgb_to_hsv = _colours("rgb_to_hsv", _NAMED, "Hue, saturation and value of colours.")
+hsv_to_rgb = _colours("hsv_to_rgb", _NAMED, "Colours of hue, saturation and value.")
+rgb_to_yuv = _colours(
     "rgb_to_yuv", _IMAGES, "Brightness and colour difference of colours."
 )
-yuv_to_rgb = _plain(
+yuv_to_rgb = _colours(
     "yuv_to_rgb", _IMAGES, "Colours of brightness and colour difference."
 )
 
@@ -413,7 +452,7 @@ yuv_to_rgb = _plain(
 @traceable
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
     """Pictures turned counter-clockwise by 90 degrees, `k` times."""
-    return _made(engine.rot90(_pixels("rot90", image), _number(k)))
+    return _moved("rot90", image, k)
 
 
 @traceable
@@ -430,7 +469,9 @@ def convert_image_dtype(
     wanted = as_dtype(dtype)
     if as_dtype(tensor.dtype) == wanted:
         return tensor
-    pixels = tensor if isinstance(tensor, Traced) else np.asarray(tensor)
+    pixels = kinds.plain(tensor)
+    if not kinds.native(pixels) or not kinds.native(wanted):
+        return kinds.converted(tensor, wanted.dtype, bool(saturate))
     rank = len(pixels.shape)
     if not 3 <= rank <= 4:
         # Any shape will do; the engine's operation is one of pictures.
@@ -444,41 +485,51 @@ def convert_image_dtype(
 # --- colours ----------------------------------------------------------------------
 
 
+def _adjusted(op: str, image: Any, low: int, saturate: bool, *given: Any) -> Any:
+    """An operation of the engine on colours between 0 and 1."""
+    numbers = [_number(v) for v in given]
+
+    def call(pixels: Any) -> Any:
+        return getattr(engine, op)(pixels, *numbers)
+
+    def batch(pixels: Any) -> Any:
+        return kinds.in_float32(pixels, call, saturate)
+
+    pixels = _pixels(op, image, low, 9)
+    if low < 3 and len(pixels.shape) not in (3, 4):  # each value by itself
+        flat = batch(pixels.reshape((-1, 1, 1)))
+        return _made(flat.reshape(tuple(pixels.shape))[()])
+    return _made(kinds.in_batches(pixels, batch))
+
+
 @traceable
 def adjust_brightness(image: Any, delta: Any) -> Any:
     """Pictures brighter or darker by `delta`, where white is 1."""
-    return _made(
-        engine.adjust_brightness(
-            _pixels("adjust_brightness", image, 1, 9), _number(delta)
-        )
-    )
+    return _adjusted("adjust_brightness", image, 0, True, delta)
 
 
 @traceable
 def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
     """Pictures with more or less contrast."""
-    pixels = _pixels("adjust_contrast", images)
-    return _made(engine.adjust_contrast(pixels, _number(contrast_factor)))
+    return _adjusted("adjust_contrast", images, 3, True, contrast_factor)
 
 
 @traceable
 def adjust_saturation(image: Any, saturation_factor: Any, name: Any = None) -> Any:
     """Pictures with stronger or weaker colours."""
-    pixels = _pixels("adjust_saturation", image)
-    return _made(engine.adjust_saturation(pixels, _number(saturation_factor)))
+    return _adjusted("adjust_saturation", image, 3, False, saturation_factor)
 
 
 @traceable
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
     """Pictures with colours turned around the wheel by `delta`."""
-    return _made(engine.adjust_hue(_pixels("adjust_hue", image), _number(delta)))
+    return _adjusted("adjust_hue", image, 3, False, delta)
 
 
 @traceable
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
     """Pictures as ``gain * image ** gamma``."""
-    pixels = _pixels("adjust_gamma", image, 1, 9)
-    return _made(engine.adjust_gamma(pixels, _number(gamma), _number(gain)))
+    return _adjusted("adjust_gamma", image, 0, True, gamma, gain)
 
 
 def adjust_jpeg_quality(
@@ -531,20 +582,30 @@ def _random(name: str, parameters: str, what: str) -> Any:
     call = getattr(engine, name.removeprefix("stateless_"))
     stateless = name.startswith("stateless_")
     rank = (1, 9) if name.endswith("random_crop") else (3, 4)
+    moves = name.endswith("random_crop") or "_flip_" in name
 
     def function(image: Any, *args: Any) -> Any:
         *given, seed = args
         pixels = _pixels(name, image, *rank)
         if name.endswith("random_crop") and not _is_picture(pixels, given[0]):
             return _random_part(name, pixels, given[0], seed if stateless else None)
-        if not stateless:
-            # A seed of TensorFlow's own names one stream of the program; here the
-            # values are keyed to the element by the seed of the pipeline.
-            return _made(call(pixels, *map(_number, given)))
-        if seed is None:
+        if name.endswith("random_crop") and not kinds.native(pixels):
+            given = [tuple(_number(n) for n in given[0])[:2]]
+        # A seed of TensorFlow's own names one stream of the program; here the
+        # values are keyed to the element by the seed of the pipeline.
+        own: dict[str, Any] = {}
+        if stateless and seed is None:
             raise TypeError(f"{name}() missing the argument 'seed'")
-        own = seed if has_traced(seed) else dims(seed)
-        return _made(call(pixels, *map(_number, given), seed=own))
+        if stateless:
+            own["seed"] = seed if has_traced(seed) else dims(seed)
+        numbers = [_number(v) for v in given]
+
+        def drawn(some: Any) -> Any:
+            return call(some, *numbers, **own)
+
+        if moves:
+            return _made(kinds.moved(name, pixels, drawn))
+        return _made(kinds.in_float32(pixels, drawn, saturate=True))
 
     return signed(function, name, parameters, what)
 
