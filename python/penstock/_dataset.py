@@ -15,11 +15,12 @@ from penstock import _arguments as check
 from penstock import _penstock
 from penstock import _recipe as recipes
 from penstock._device import DeviceDataset
-from penstock._errors import ArgumentTypeError, Error, InvalidArgumentError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._file_sources import FileSources
 from penstock._functions import Lowered, check_callable
 from penstock._iterator import Iterator
 from penstock._options import INFINITE, UNKNOWN
+from penstock._reduced import alike, reduced_state, same_types
 from penstock._sources import Sources
 from penstock._transforms import Transforms
 from penstock._windows import spec_of
@@ -225,7 +226,7 @@ class Dataset(Sources, FileSources, Transforms):
         """
         check_callable("reduce", "fn", fn)
         label = f"reduce:{name}" if check.stage_name("reduce", name) else "reduce"
-        state = _state(label, init)
+        state = reduced_state(label, init)
         first = _penstock.spec_of(state)
         with Iterator(self) as it:
             for i, element in enumerate(it):
@@ -236,9 +237,12 @@ class Dataset(Sources, FileSources, Transforms):
                     if hasattr(error, "add_note"):
                         error.add_note(f"penstock: in {label}, element {i}")
                     raise
-                state = _state(f"{label}: element {i}", made, first)
+                if alike(made, state):
+                    state = made
+                    continue
+                state = reduced_state(f"{label}: element {i}", made, first)
                 spec = _penstock.spec_of(state)
-                if spec != first and not _same_types(first, spec):
+                if spec != first and not same_types(first, spec):
                     raise InvalidArgumentError(
                         f"{label}: element {i}: the state was {first!r}, "
                         f"fn made it {spec!r}"
@@ -336,27 +340,6 @@ class Dataset(Sources, FileSources, Transforms):
 
     def __reduce__(self) -> Any:
         return recipes.load, (recipes.dump(self),)
-
-
-def _state(where: str, value: Any, spec: Any = None) -> Any:
-    """The state of a reduction, as functions get it."""
-    try:
-        return _penstock.normalize(value, spec)
-    except Error as error:
-        raise type(error)(f"{where}: {error}") from None
-
-
-def _same_types(a: Any, b: Any) -> bool:
-    """Equal structure and dtypes; shapes may differ."""
-    if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(map(_same_types, a, b))
-    if isinstance(a, dict):
-        return (
-            isinstance(b, dict)
-            and list(a) == list(b)
-            and all(_same_types(a[k], b[k]) for k in a)
-        )
-    return type(a) is type(b) and getattr(a, "dtype", a) == getattr(b, "dtype", b)
 
 
 def wrap_dataset(native: Any) -> Dataset:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock._reduced import reduced_state
 
 
 def ints(ds):
@@ -571,6 +572,31 @@ def two_key_orders():
     other = {"in": {"b": n + 12, "a": n + 11}, "x": n + 10}
     slices = ps.Dataset.from_tensor_slices
     return slices(first), slices(other)
+
+
+def test_reduce_sees_a_state_that_changes_its_kind():
+    ds = ps.Dataset.range(3)
+    total = ds.reduce({"n": 0, "x": np.zeros(2)}, lambda s, x: {**s, "n": s["n"] + x})
+    assert int(total["n"]) == 3 and total["x"].tolist() == [0, 0]
+    grown = ds.reduce(np.zeros(0, int), lambda s, x: np.append(s, x))
+    assert grown.tolist() == [0, 1, 2]
+    with pytest.raises(ps.InvalidArgumentError, match="element 1: the state was"):
+        ds.reduce(np.int64(0), lambda s, x: np.float32(x) if x else s)
+    with pytest.raises(ps.InvalidArgumentError, match="element 2"):
+        ds.reduce((0, 0), lambda s, x: s if x < 2 else (*s, s[0]))
+
+
+def test_reduce_converts_no_state_of_the_same_kind(monkeypatch):
+    calls = []
+    convert = reduced_state
+
+    def counted(*args):
+        calls.append(args)
+        return convert(*args)
+
+    monkeypatch.setattr("penstock._dataset.reduced_state", counted)
+    assert int(ps.Dataset.range(1000).reduce(0, lambda s, x: s + x)) == 499500
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(
