@@ -26,8 +26,10 @@ Tensor side_by_side(std::span<const Rows> parts, std::size_t leaf,
     if (expected != nullptr && begin != expected) return {};
     expected = begin + width * part.size();
   }
-  const std::int64_t row = parts.front().at(0);
-  return first.rows(row, row + total);
+  Shape shape = first.shape();
+  shape[0] = total;
+  return Tensor::from_buffer(first.dtype(), shape, first.buffer(),
+                             first.data() + width * parts.front().at(0));
 }
 
 /// Where leaf `leaf` of every row lies; a packed column if all are alike.

@@ -166,7 +166,10 @@ StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
     }
     at += t.byte_size();
   }
-  if (adjacent) return first.reshaped(shape);
+  if (adjacent) {
+    return Tensor::from_buffer(first.dtype(), shape, first.buffer(),
+                               first.data());
+  }
   PlacementScope none(nullptr);
   PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(first.dtype(), shape));
   std::byte* to = out.mutable_data();

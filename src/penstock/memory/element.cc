@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "penstock/base/status.h"
+#include "penstock/base/error.h"
 
 namespace penstock {
 namespace {
@@ -54,6 +54,10 @@ Element Element::tuple(std::vector<Element> children) {
   std::vector<const Structure*> structures;
   Leaves leaves;
   for (Element& child : children) {
+    if (!child.defined()) {
+      throw Error(invalid_argument("tuple: every child must be defined, child ",
+                                   structures.size(), " is not"));
+    }
     structures.push_back(child.structure_);
     for (Tensor& t : child.leaves_) leaves.push_back(std::move(t));
   }
@@ -64,10 +68,22 @@ Element Element::dict(std::vector<std::pair<std::string, Element>> items) {
   std::vector<std::pair<std::string, const Structure*>> structures;
   Leaves leaves;
   for (auto& [key, child] : items) {
+    if (!child.defined()) {
+      throw Error(invalid_argument(
+          "dict: every child must be defined, that of '", key, "' is not"));
+    }
     structures.emplace_back(std::move(key), child.structure_);
     for (Tensor& t : child.leaves_) leaves.push_back(std::move(t));
   }
-  return {Structure::dict(std::move(structures)), std::move(leaves)};
+  const Structure* structure = Structure::dict(std::move(structures));
+  for (std::size_t i = 0; i < structure->keys().size(); ++i) {
+    // find() gives the first.
+    if (structure->find(structure->keys()[i]) != i) {
+      throw Error(invalid_argument("dict: keys must differ, got '",
+                                   structure->keys()[i], "' twice"));
+    }
+  }
+  return {structure, std::move(leaves)};
 }
 
 Element Element::ragged(Tensor values, std::vector<Tensor> row_splits) {

@@ -35,7 +35,9 @@ class Element {
   Element(const Structure* structure, Leaves leaves)
       : structure_(structure), leaves_(std::move(leaves)) {}
 
+  /// Throws Error if a child is undefined.
   static Element tuple(std::vector<Element> children);
+  /// The same, and for a key that comes twice.
   static Element dict(std::vector<std::pair<std::string, Element>> items);
   static Element absent() { return Element(Structure::absent(), {}); }
   /// Rows of different length: `row_splits` are int64, one per level.

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "penstock/base/error.h"
+
 namespace penstock {
 namespace {
 
@@ -86,6 +88,13 @@ TEST(Element, RaggedHoldsValuesAndSplits) {
   EXPECT_EQ(e.size(), 2u);
   EXPECT_EQ(e.structure(), Structure::ragged(1));
   EXPECT_EQ(e.to_string(), "ragged([1, 2, 3], [0, 2, 3])");
+}
+
+TEST(Element, RefusesUndefinedChildrenAndAKeyTwice) {
+  const Element one = Tensor::scalar(1);
+  EXPECT_THROW(Element::tuple({one, Element()}), Error);
+  EXPECT_THROW(Element::dict({{"a", Element()}}), Error);
+  EXPECT_THROW(Element::dict({{"a", one}, {"a", one}}), Error);
 }
 
 }  // namespace

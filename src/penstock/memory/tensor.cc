@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 #include "absl/strings/escaping.h"
+#include "penstock/base/error.h"
 #include "penstock/memory/placement.h"
 
 namespace penstock {
@@ -219,6 +220,8 @@ bool Tensor::exclusive() const {
 }
 
 Tensor Tensor::row(std::int64_t i) const {
+  if (i < 0 || rank() == 0 || i >= shape_[0]) [[unlikely]]
+    throw_bad_rows(i, i + 1);
   Tensor t;
   t.dtype_ = dtype_;
   if (dtype_ == DType::kString) {
@@ -243,6 +246,9 @@ Tensor Tensor::row(std::int64_t i) const {
 }
 
 Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
+  if (begin < 0 || begin > end || rank() == 0 || end > shape_[0]) {
+    throw_bad_rows(begin, end);
+  }
   Tensor t = *this;
   std::int64_t stride = 1;
   for (std::size_t d = 1; d < rank(); ++d) stride *= shape_[d];
@@ -255,6 +261,10 @@ Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor Tensor::reshaped(const Shape& shape) const {
+  if (shape.num_elements() != num_elements()) {
+    throw Error(invalid_argument("tensor: shape ", shape_.to_string(),
+                                 " cannot become ", shape.to_string()));
+  }
   if (shape.rank() == 0 && rank() != 0) {
     if (dtype_ == DType::kString) return string_view_of(str(0), bytes_);
     return scalar_bytes(dtype_, data());
@@ -287,6 +297,12 @@ void Tensor::throw_bad_type(DType wanted) const {
   throw BadTensorType(absl::StrCat("tensor: holds ",
                                    to_absl(dtype_name(dtype_)), ", read as ",
                                    to_absl(dtype_name(wanted))));
+}
+
+void Tensor::throw_bad_rows(std::int64_t begin, std::int64_t end) const {
+  throw Error(absl::OutOfRangeError(absl::StrCat("tensor: rows from ", begin,
+                                                 " to ", end, " of shape ",
+                                                 shape_.to_string())));
 }
 
 bool operator==(const Tensor& a, const Tensor& b) {

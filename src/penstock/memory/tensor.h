@@ -121,6 +121,7 @@ class Tensor {
     std::memcpy(&v, data(), sizeof(T));
     return v;
   }
+  /// String `i`, which must be in [0, num_elements()): it is not checked.
   std::string_view str(std::int64_t i = 0) const;
   std::vector<std::string_view> strs() const;
   Object* object() const { return object_.get(); }
@@ -143,8 +144,10 @@ class Tensor {
 
   // --- views ------------------------------------------------------------
   /// Row `i` of the first dimension; rank-0 numbers are copied, the rest share.
+  /// Throws Error (OutOfRange) if there is none.
   Tensor row(std::int64_t i) const;
-  /// The same into `out`; fastest for numbers when `out` is undefined.
+  /// The same into `out`; fastest for numbers when `out` is undefined. `i` is
+  /// not checked.
   void row_into(std::int64_t i, Tensor& out) const {
     const std::size_t width = dtype_size(dtype_);
     if (rank() != 1 || width == 0 || out.defined()) {
@@ -172,9 +175,10 @@ class Tensor {
         break;
     }
   }
-  /// Rows [begin, end).
+  /// Rows [begin, end). Throws Error (OutOfRange) if there are fewer.
   Tensor rows(std::int64_t begin, std::int64_t end) const;
-  /// The same values under another shape of equal size.
+  /// The same values under another shape. Throws Error (InvalidArgument) if it
+  /// has another size.
   Tensor reshaped(const Shape& shape) const;
   /// A copy that pins nothing but itself.
   StatusOr<Tensor> compact() const;
@@ -199,6 +203,7 @@ class Tensor {
       throw_bad_type(wanted);
   }
   [[noreturn]] void throw_bad_type(DType wanted) const;
+  [[noreturn]] void throw_bad_rows(std::int64_t begin, std::int64_t end) const;
 
   DType dtype_ = DType::kInvalid;
   std::uint32_t gap_ = 0;  // of strings

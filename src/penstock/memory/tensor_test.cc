@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <typeinfo>
 
+#include "penstock/base/error.h"
 #include "penstock/memory/placement.h"
 
 namespace penstock {
@@ -232,6 +233,17 @@ TEST(Strings, FramedInPlaceReadAsTheirPayload) {
   EXPECT_EQ(packed, t);
   EXPECT_EQ(packed.string_gap(), 0u);
   EXPECT_EQ(packed.string_offsets()[3], 5);
+}
+
+TEST(Tensor, RefusesRowsAndShapesItDoesNotHave) {
+  const Tensor t = Tensor::from<std::int64_t>({1, 2, 3});
+  EXPECT_THROW(t.row(3), Error);
+  EXPECT_THROW(t.row(-1), Error);
+  EXPECT_THROW(t.rows(2, 4), Error);
+  EXPECT_THROW(t.rows(2, 1), Error);
+  EXPECT_THROW(Tensor::scalar(1).row(0), Error);
+  EXPECT_THROW(t.reshaped(Shape{2, 2}), Error);
+  EXPECT_EQ(t.rows(3, 3).num_elements(), 0);
 }
 
 }  // namespace
