@@ -58,6 +58,7 @@ struct RebatchState final : SequencerState {
   std::string stage;
   std::deque<BatchPiece> pieces;
   std::int64_t held = 0;     // rows
+  std::int64_t bytes = 0;    // of the pieces
   std::int64_t passed = 0;   // rows
   std::int64_t skip = 0;     // after a restore: rows of the first batch
   std::int64_t largest = 0;  // batch so far, in rows
@@ -81,11 +82,7 @@ class Recut final : public Sequencer {
     return state;
   }
   std::int64_t held_bytes(const SequencerState& s) const override {
-    std::int64_t bytes = 0;
-    for (const BatchPiece& piece : s.as<RebatchState>().pieces) {
-      bytes += piece.bytes;
-    }
-    return bytes;
+    return s.as<RebatchState>().bytes;
   }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
@@ -161,6 +158,7 @@ class Recut final : public Sequencer {
     piece.begin = std::exchange(state.skip, 0);
     if (piece.left() == 0) return absl::OkStatus();
     state.held += piece.left();
+    state.bytes += piece.bytes;
     state.pieces.push_back(std::move(piece));
     return absl::OkStatus();
   }
@@ -176,7 +174,10 @@ class Recut final : public Sequencer {
                          : piece.rows.slice(piece.begin, piece.begin + n));
       rows -= n;
       piece.begin += n;
-      if (all || piece.left() == 0) state.pieces.pop_front();
+      if (all || piece.left() == 0) {
+        state.bytes -= piece.bytes;
+        state.pieces.pop_front();
+      }
     }
   }
 

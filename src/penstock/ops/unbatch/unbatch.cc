@@ -96,11 +96,15 @@ Status count_rows(const Element& element, const Structure* s, std::size_t leaf,
                   std::optional<std::int64_t>& rows) {
   std::int64_t own = 0;
   if (s->kind() == Structure::Kind::kRagged) {
-    const Tensor& splits = element[leaf + 1];
-    if (splits.rank() != 1 || splits.num_elements() < 1) {
-      return invalid_argument("leaf ", leaf, " has no flat row_splits");
+    const auto levels = static_cast<std::size_t>(s->ragged_rank());
+    for (std::size_t level = 1; level <= levels; ++level) {
+      const Tensor& splits = element[leaf + level];
+      if (splits.dtype() != DType::kInt64 || splits.rank() != 1 ||
+          splits.num_elements() < 1) {
+        return invalid_argument("leaf ", leaf, " has no flat int64 row_splits");
+      }
     }
-    own = splits.num_elements() - 1;
+    own = element[leaf + 1].num_elements() - 1;
   } else if (s->is_leaf()) {
     if (element[leaf].rank() == 0) return rank_zero(leaf);
     own = element[leaf].shape()[0];
