@@ -39,12 +39,13 @@ class RandomStream {
   std::uint64_t below(std::uint64_t bound) {
     // Lemire's multiply-shift with rejection.
     std::uint64_t x = next_u64();
-    auto product = static_cast<unsigned __int128>(x) * bound;
+    __extension__ using Wide = unsigned __int128;
+    auto product = static_cast<Wide>(x) * bound;
     auto low = static_cast<std::uint64_t>(product);
     if (low < bound) {
       const std::uint64_t threshold = (0 - bound) % bound;
       while (low < threshold) {
-        product = static_cast<unsigned __int128>(next_u64()) * bound;
+        product = static_cast<Wide>(next_u64()) * bound;
         low = static_cast<std::uint64_t>(product);
       }
     }

@@ -66,8 +66,8 @@ void release_chain(std::atomic<Link*>& next) {
 /// that what was counted behind the stage is counted the same again.
 class Delivery final : public RefCounted<Delivery> {
  public:
-  Delivery(std::int64_t ordinal, std::int64_t rows)
-      : ordinal(ordinal), rows(rows) {}
+  Delivery(std::int64_t first, std::int64_t count)
+      : ordinal(first), rows(count) {}
   ~Delivery() { release_chain(next); }
   const std::int64_t ordinal;
   const std::int64_t rows;
@@ -106,7 +106,7 @@ class Snapshot final : public RefCounted<Snapshot> {
 
 class Opening final : public RefCounted<Opening> {
  public:
-  explicit Opening(Mark first) : first(std::move(first)) {}
+  explicit Opening(Mark begin) : first(std::move(begin)) {}
   ~Opening() { release_chain(next); }
   const Mark first;
   std::atomic<Opening*> next{nullptr};

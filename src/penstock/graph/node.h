@@ -54,8 +54,8 @@ std::uint64_t stage_salt(const StageInfo& stage);
 class DatasetObject final : public Object {
  public:
   /// `bytes`: payload that only this object keeps alive.
-  explicit DatasetObject(NodeRef node, std::int64_t bytes = 0)
-      : node(std::move(node)), bytes_(bytes) {}
+  explicit DatasetObject(NodeRef nested, std::int64_t bytes = 0)
+      : node(std::move(nested)), bytes_(bytes) {}
   std::string to_string() const override;
   std::int64_t byte_size() const override { return 64 + bytes_; }
   const NodeRef node;

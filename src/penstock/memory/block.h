@@ -124,8 +124,8 @@ class Block {
 /// it does not change, but for its last holder, who may take the block out.
 class SharedBlock final : public RefCounted<SharedBlock> {
  public:
-  explicit SharedBlock(Block block, Charge charge = {})
-      : block(std::move(block)), charge(std::move(charge)) {}
+  explicit SharedBlock(Block held, Charge charged = {})
+      : block(std::move(held)), charge(std::move(charged)) {}
   Block block;
   /// The only holder may take it, with the block.
   mutable Charge charge;

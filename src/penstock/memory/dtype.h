@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// IEEE half precision, as stored. Convert with float16_to_float().
+/// IEEE half precision, as stored. Convert with to_float().
 struct Float16 {
   std::uint16_t bits = 0;
   friend bool operator==(Float16, Float16) = default;
