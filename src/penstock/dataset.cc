@@ -410,6 +410,11 @@ Dataset Dataset::of(const Tensor& nested) {
   return Dataset(object->node);
 }
 
+void Dataset::check_callable(std::string_view op, bool callable) {
+  if (callable) return;
+  throw Error(invalid_argument(to_absl(op), ": fn must be callable, got none"));
+}
+
 void Dataset::check_fold(std::string_view op,
                          Status (*check_state)(const Spec&),
                          const Element& state,

@@ -243,6 +243,9 @@ class Dataset {
   /// restored iterator makes a new one and reads forward.
   template <class F>
   static Dataset from_generator(F make, SourceOptions options = {}) {
+    static_assert(std::is_invocable_v<const F&>,
+                  "make() must take no arguments and give a generator; several "
+                  "iterators call it at once, so it cannot be mutable");
     using Source = detail::GeneratorSource<detail::GeneratorOf<F>>;
     if (!options.output_signature.known()) {
       options.output_signature = detail::result_spec<typename Source::Value>();
@@ -253,15 +256,23 @@ class Dataset {
   }
   /// fn(0), ..., fn(size - 1), or without end for Cardinality::kInfinite. Many
   /// workers call `fn` at once, in any order; an error or exception takes the
-  /// place of its element.
+  /// place of its element. A cardinality, if given, must be the size.
   template <class F>
   static Dataset from_indexable(std::int64_t size, F fn,
                                 SourceOptions options = {}) {
-    using Result = std::invoke_result_t<const F&, std::int64_t>;
+    static_assert(std::is_invocable_v<const F&, std::int64_t>,
+                  "fn must take an index, a std::int64_t; it is called from "
+                  "many threads at once, so it cannot be mutable");
+    using Result =
+        std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
     if (!options.output_signature.known()) {
       options.output_signature = detail::result_spec<Result>();
     }
     std::string identity = detail::function_identity<F>(options.name);
+    if (detail::is_null(fn)) {
+      return indexable_dataset(size, nullptr, std::move(identity),
+                               std::move(options));
+    }
     return indexable_dataset(
         size,
         // Shared: what a lambda holds need not be copyable.
@@ -472,6 +483,7 @@ class Dataset {
   /// fn(state, element) -> (next state, output), one call after the other.
   template <class Init, class F>
   Dataset scan(Init initial_state, F fn, ScanOptions options = {}) const {
+    check_callable("scan", !detail::is_null(fn));
     auto callable = detail::as_callable(std::move(fn));
     using Fold = detail::Fold<decltype(callable)>;
     Element state = Fold::initial(std::move(initial_state));
@@ -486,6 +498,7 @@ class Dataset {
   /// fn(state, element) -> next state, over all elements, at once.
   template <class Init, class F>
   Element reduce(Init initial_state, F fn) const {
+    check_callable("reduce", !detail::is_null(fn));
     auto callable = detail::as_callable(std::move(fn));
     using Fold = detail::Fold<decltype(callable)>;
     Element state = Fold::initial(std::move(initial_state));
@@ -567,6 +580,7 @@ class Dataset {
       const RejectionResampleOptions& options) const;
 
  private:
+  static void check_callable(std::string_view op, bool callable);
   /// Throws unless a function of a state and an element can take these.
   void check_fold(std::string_view op, Status (*check_state)(const Spec&),
                   const Element& state,

@@ -47,20 +47,14 @@ struct Generated<absl::StatusOr<std::optional<T>>> {
   using Type = T;
 };
 
-template <class T>
-struct StripStatusOr {
-  using Type = T;
-};
-template <class T>
-struct StripStatusOr<absl::StatusOr<T>> {
-  using Type = T;
-};
-
 /// A generator object as a source.
 template <class G>
 class GeneratorSource final : public SequentialSource {
  public:
-  using Result = std::invoke_result_t<G&>;
+  static_assert(std::is_invocable_v<G&>,
+                "what a generator's function makes must be callable without "
+                "arguments");
+  using Result = std::remove_cvref_t<std::invoke_result_t<G&>>;
   using Value = typename Generated<Result>::Type;
 
   explicit GeneratorSource(G generator) : generator_(std::move(generator)) {}
@@ -85,13 +79,14 @@ class GeneratorSource final : public SequentialSource {
 };
 
 template <class F>
-using GeneratorOf = typename StripStatusOr<
-    std::remove_cvref_t<std::invoke_result_t<const F&>>>::Type;
+using GeneratorOf =
+    typename Bare<std::remove_cvref_t<std::invoke_result_t<const F&>>>::Type;
 
 /// `make`, which makes generators, as a factory of sources. Several iterators
 /// may call it at once, so only const call operators are taken.
 template <class F>
 SequentialFactory generator_factory(F make) {
+  if (is_null(make)) return nullptr;
   // Shared: a std::function is copied, what a lambda holds need not be.
   return [make = std::make_shared<const F>(std::move(
               make))]() -> StatusOr<std::unique_ptr<SequentialSource>> {

@@ -29,20 +29,18 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
   using Leaves = Spread<std::remove_cvref_t<X>...>;
   static_assert(sizeof...(X) > 0,
                 "the function must take a state and an element");
+  static_assert(!std::is_void_v<R>,
+                "the function must return the next state, and a scan's the "
+                "pair of it and the output");
+  static_assert(kKeepsArgument<S> && (kKeepsArgument<X> && ...),
+                "state and element must be taken by value or by const "
+                "reference");
   static constexpr bool kWholeState = std::is_same_v<State, Element>;
   static constexpr bool kWhole =
       sizeof...(X) == 1 &&
       std::is_same_v<typename Leaves::All, std::tuple<Element>>;
 
   /// What the function returns, without StatusOr.
-  template <class T>
-  struct Bare {
-    using Type = T;
-  };
-  template <class T>
-  struct Bare<absl::StatusOr<T>> {
-    using Type = T;
-  };
   using Result = typename Bare<std::remove_cvref_t<R>>::Type;
 
   template <class Init>
@@ -87,11 +85,15 @@ struct FoldImpl<F, R (C::*)(S, X...) const> {
     if constexpr (!kWholeState) {
       if (!StateLeaves::fits(state)) {
         PS_RETURN_IF_ERROR(check_state(Spec::of(state)));
+        return invalid_argument("the function cannot take the state ",
+                                Spec::of(state).to_string());
       }
     }
     if constexpr (!kWhole) {
       if (!Leaves::fits(element)) {
         PS_RETURN_IF_ERROR(check_input(Spec::of(element)));
+        return invalid_argument("the function cannot take the element ",
+                                Spec::of(element).to_string());
       }
     }
     return StatusOr<Result>(std::apply(
@@ -143,11 +145,14 @@ ReduceFunction make_reduce_function(F fn) {
       };
 }
 
+template <class T>
+constexpr bool kIsPair = [] {
+  if constexpr (IsTuple<T>::value) return std::tuple_size_v<T> == 2;
+  return false;
+}();
+
 template <class F>
 ScanFunction make_scan_function(F fn) {
-  using Result = typename Fold<F>::Result;
-  static_assert(IsTuple<Result>::value && std::tuple_size_v<Result> == 2,
-                "the function must return a pair: the next state, the output");
   return [fn = std::make_shared<const F>(std::move(fn))](
              const Element& state,
              const Element& element) -> StatusOr<std::pair<Element, Element>> {
@@ -162,7 +167,14 @@ ScanFunction make_scan_function(F fn) {
 /// Spec of what a scan with `F` gives out.
 template <class F>
 Spec scan_output_spec() {
-  return result_spec<std::tuple_element_t<1, typename Fold<F>::Result>>();
+  using Result = typename Fold<F>::Result;
+  static_assert(kIsPair<Result>,
+                "the function must return a pair: the next state, the output");
+  if constexpr (kIsPair<Result>) {
+    return result_spec<std::tuple_element_t<1, Result>>();
+  } else {
+    return Spec();
+  }
 }
 
 }  // namespace penstock::detail

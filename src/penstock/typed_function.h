@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -68,6 +69,16 @@ constexpr bool kIsStringVector =
     std::is_same_v<T, std::vector<std::string>> ||
     std::is_same_v<T, std::vector<std::string_view>>;
 
+/// T without StatusOr.
+template <class T>
+struct Bare {
+  using Type = T;
+};
+template <class T>
+struct Bare<absl::StatusOr<T>> {
+  using Type = T;
+};
+
 /// A Dataset: made from a node, and gives it back.
 template <class T>
 concept DatasetLike =
@@ -76,6 +87,12 @@ concept DatasetLike =
     };
 
 // --- arguments ----------------------------------------------------------
+
+/// Whether a function may take an argument as `A`: elements are shared.
+template <class A>
+constexpr bool kKeepsArgument = !std::is_lvalue_reference_v<A> ||
+                                std::is_const_v<std::remove_reference_t<A>> ||
+                                std::is_same_v<A, RandomStream&>;
 
 /// Leaves that an argument of type T takes.
 template <class T>
@@ -259,6 +276,21 @@ Spec result_spec() {
   }
 }
 
+/// Whether every result of type T fits result_spec<T>(), and that tells all.
+template <class T>
+constexpr bool fixed_result() {
+  if constexpr (IsStatusOr<T>::value) {
+    return fixed_result<typename T::value_type>();
+  } else if constexpr (IsTuple<T>::value) {
+    return []<std::size_t... kI>(std::index_sequence<kI...>) {
+      return (fixed_result<std::tuple_element_t<kI, T>>() && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    return Number<T> || kIsString<T> || kIsCString<T> ||
+           IsNumberArray<T>::value;
+  }
+}
+
 template <class List>
 Tensor tensor_of(const List& values) {
   using T = typename List::value_type;
@@ -284,7 +316,12 @@ Element to_element(T&& value) {
   using U = std::remove_cvref_t<T>;
   if constexpr (Number<U>)
     return Element(Tensor::scalar(value));
-  else if constexpr (kIsString<U> || kIsCString<U>)
+  else if constexpr (kIsCString<U>)
+    return value != nullptr
+               ? Element(Tensor::string(value))
+               : throw Error(invalid_argument("the function returned a null "
+                                              "const char*"));
+  else if constexpr (kIsString<U>)
     return Element(Tensor::string(value));
   else if constexpr (IsNumberVector<U>::value || IsNumberArray<U>::value)
     return Element(tensor_of(value));
@@ -317,6 +354,10 @@ StatusOr<Element> to_result(R&& value) {
 
 template <class F, class R, class... Args>
 class TypedFunction final : public Function {
+  static_assert((kKeepsArgument<Args> && ...),
+                "an argument must be taken by value or by const reference; "
+                "only RandomStream& is not const");
+
  public:
   TypedFunction(F fn, Spec declared, std::string name)
       : fn_(std::move(fn)),
@@ -325,7 +366,7 @@ class TypedFunction final : public Function {
 
   StatusOr<Spec> output_spec(const Spec& input) const override {
     if constexpr (!kWhole) PS_RETURN_IF_ERROR(Leaves::check(input));
-    return declared_.known() ? declared_ : result_spec<R>();
+    return declared_result(declared_, result_spec<R>());
   }
 
   Status apply(const Block& in, CallContext& context,
@@ -340,7 +381,13 @@ class TypedFunction final : public Function {
         [&](const Element& element, std::int64_t row) -> StatusOr<Element> {
           RandomStream random(
               kWantsRandom ? context.random_key(in.origins(), row) : 0);
-          return call(element, random);
+          auto result = call(element, random);
+          if constexpr (!fixed_result<R>()) {
+            if (result.ok()) {
+              PS_RETURN_IF_ERROR(fit_result(declared_, *result));
+            }
+          }
+          return result;
         });
   }
   std::string identity() const override {
@@ -417,7 +464,9 @@ class TypedFunction final : public Function {
         in.column(kI).tensor().template as<Arg<kI>>().data()...);
     Block::Errors errors;
     std::int64_t i = 0;
-    const auto stops = [&] { return i > 0 && context.overdue(); };
+    const auto stops = [&] {
+      return context.cancelled() || (i > 0 && context.overdue());
+    };
     while (i < n && !stops()) {
       try {
         do {
@@ -429,6 +478,13 @@ class TypedFunction final : public Function {
             i, context.error(status_of_current_exception(), in.origins().at(i),
                              std::current_exception()));
         to[i++] = R{};
+      }
+    }
+    if (context.cancelled()) {
+      for (; i < n; ++i) {
+        to[i] = R{};
+        errors.emplace_back(i, context.error(absl::CancelledError("cancelled"),
+                                             in.origins().at(i)));
       }
     }
     Block::Columns columns;
@@ -447,17 +503,22 @@ template <class F, class Signature>
 struct MakeTyped;
 template <class F, class C, class R, class... Args>
 struct MakeTyped<F, R (C::*)(Args...) const> {
-  using Type = TypedFunction<F, R, Args...>;
+  using Type = TypedFunction<F, std::remove_cvref_t<R>, Args...>;
 };
 template <class F, class C, class R, class... Args>
 struct MakeTyped<F, R (C::*)(Args...) const noexcept> {
-  using Type = TypedFunction<F, R, Args...>;
+  using Type = TypedFunction<F, std::remove_cvref_t<R>, Args...>;
 };
 
 // --- functions that give datasets ---------------------------------------
 
 template <class F, class R, class... Args>
 class TypedDatasetFunction final : public DatasetFunction {
+  static_assert(DatasetLike<typename Bare<R>::Type>,
+                "the function must return a Dataset, or StatusOr of one");
+  static_assert((kKeepsArgument<Args> && ...),
+                "an argument must be taken by value or by const reference");
+
  public:
   TypedDatasetFunction(F fn, Spec declared, std::string name)
       : fn_(std::move(fn)),
@@ -515,11 +576,11 @@ template <class F, class Signature>
 struct MakeTypedDataset;
 template <class F, class C, class R, class... Args>
 struct MakeTypedDataset<F, R (C::*)(Args...) const> {
-  using Type = TypedDatasetFunction<F, R, Args...>;
+  using Type = TypedDatasetFunction<F, std::remove_cvref_t<R>, Args...>;
 };
 template <class F, class C, class R, class... Args>
 struct MakeTypedDataset<F, R (C::*)(Args...) const noexcept> {
-  using Type = TypedDatasetFunction<F, R, Args...>;
+  using Type = TypedDatasetFunction<F, std::remove_cvref_t<R>, Args...>;
 };
 
 // --- what is taken as a function ----------------------------------------
@@ -538,7 +599,12 @@ struct IsConstCall<R (C::*)(Args...) const noexcept> : std::true_type {};
 /// Whether `F` can be a function of a dataset; if not, says why.
 template <class F>
 constexpr bool check_callable() {
-  if constexpr (!OneCallOperator<F>) {
+  if constexpr (!std::is_class_v<F>) {
+    static_assert(std::is_class_v<F>,
+                  "a function must be a lambda, a pointer to a function or an "
+                  "object with operator(); call a member function in a lambda");
+    return false;
+  } else if constexpr (!OneCallOperator<F>) {
     static_assert(OneCallOperator<F>,
                   "a function must name the types of its arguments: not "
                   "[](auto x), std::bind or an overloaded operator()");
@@ -563,10 +629,22 @@ auto as_callable(F fn) {
   }
 }
 
-/// `fn`, which returns a Dataset, as a DatasetFunction.
+/// A null pointer to a function, an empty std::function or nullptr itself.
+template <class F>
+bool is_null(const F& fn) {
+  if constexpr (std::is_constructible_v<F, std::nullptr_t> &&
+                requires { fn == nullptr; }) {
+    return fn == nullptr;
+  } else {
+    return false;
+  }
+}
+
+/// `fn`, which returns a Dataset, as a DatasetFunction; null if it is.
 template <class F>
 DatasetFunctionRef make_dataset_function(F fn, Spec declared = {},
                                          std::string name = "") {
+  if (is_null(fn)) return nullptr;
   if constexpr (std::is_convertible_v<F, DatasetFunctionRef>) {
     return fn;
   } else if constexpr (std::is_pointer_v<F>) {
@@ -579,10 +657,11 @@ DatasetFunctionRef make_dataset_function(F fn, Spec declared = {},
   }
 }
 
-/// `fn` as a Function. A mutable lambda cannot be called from many threads, so
-/// only const call operators are taken.
+/// `fn` as a Function; null if it is. A mutable lambda cannot be called from
+/// many threads, so only const call operators are taken.
 template <class F>
 FunctionRef make_function(F fn, Spec declared = {}, std::string name = "") {
+  if (is_null(fn)) return nullptr;
   if constexpr (std::is_convertible_v<F, FunctionRef>) {
     return fn;
   } else if constexpr (std::is_pointer_v<F>) {

@@ -1,6 +1,8 @@
 // Typed lambdas: what they may take and give.
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -155,6 +157,163 @@ TEST(TypedFunction, GivesListsOfFlagsStringsAndFixedLength) {
   });
   EXPECT_EQ(array.element_spec().to_string(), "int64(2,)");
   EXPECT_THAT(shown(array), ElementsAre("[0, 4]"));
+}
+
+/// What each element of `ds` is, or the code of its error.
+std::vector<std::string> outcomes(const Dataset& ds) {
+  std::vector<std::string> out;
+  Iterator it = ds.iterator();
+  for (;;) {
+    const auto next = it.try_next();
+    if (!next.ok()) {
+      out.push_back(absl::StatusCodeToString(next.status().code()));
+    } else if (next->has_value()) {
+      out.push_back((*next)->to_string());
+    } else {
+      return out;
+    }
+  }
+}
+
+Tensor nothing_at_one(std::int64_t x) {
+  return x == 1 ? Tensor() : Tensor::scalar(x);
+}
+
+TEST(TypedFunction, NothingAsAResultIsAnErrorOfItsElement) {
+  const Dataset three = Dataset::range(3);
+  const auto fails = ElementsAre("0", "INVALID_ARGUMENT", "2");
+  EXPECT_THAT(outcomes(three.map(nothing_at_one)), fails);
+  EXPECT_THAT(outcomes(three.map([](std::int64_t x) {
+                return x == 1 ? Element() : Element(Tensor::scalar(x));
+              })),
+              fails);
+  EXPECT_THAT(outcomes(three.map([](std::int64_t x) -> StatusOr<Tensor> {
+                return nothing_at_one(x);
+              })),
+              fails);
+  EXPECT_THAT(outcomes(three.map([](std::int64_t x) {
+                return std::pair(nothing_at_one(x), x);
+              })),
+              ElementsAre("(0, 0)", "INVALID_ARGUMENT", "(2, 2)"));
+  EXPECT_THAT(outcomes(three.map([](std::int64_t x) {
+                return std::pair(x == 1 ? Element() : Tensor::scalar(x), x);
+              })),
+              ElementsAre("(0, 0)", "INVALID_ARGUMENT", "(2, 2)"));
+  // In blocks of many.
+  const auto many =
+      outcomes(Dataset::range(3000)
+                   .map([](std::int64_t x) {
+                     return x == 2005 ? Tensor() : Tensor::scalar(x);
+                   })
+                   .skip(2004)
+                   .take(3));
+  EXPECT_THAT(many, ElementsAre("2004", "INVALID_ARGUMENT", "2006"));
+}
+
+TEST(TypedFunction, ANullStringIsAnErrorOfItsElement) {
+  EXPECT_THAT(outcomes(Dataset::range(2).map([](std::int64_t x) {
+                return x == 0 ? nullptr : static_cast<const char*>("a");
+              })),
+              ElementsAre("INVALID_ARGUMENT", "'a'"));
+}
+
+TEST(TypedFunction, AnErrorThatItThrowsKeepsItsCode) {
+  EXPECT_THAT(outcomes(Dataset::range(1).map([](std::int64_t x) {
+                if (x == 0) throw Error(absl::NotFoundError("no such key"));
+                return x;
+              })),
+              ElementsAre("NOT_FOUND"));
+}
+
+TEST(TypedFunction, OutputSignatureMustFitItsType) {
+  const Dataset ds = Dataset::range(2);
+  const auto number = [](std::int64_t x) { return x; };
+  const std::string error = build_error(
+      [&] { ds.map(number, {.output_signature = Spec::scalar<float>()}); });
+  EXPECT_THAT(error, ::testing::HasSubstr("float32"));
+  EXPECT_THAT(error, ::testing::HasSubstr("int64"));
+  EXPECT_NE(build_error([&] {
+              ds.map(number, {.output_signature = Spec::tensor(
+                                  DType::kInt64, PartialShape{3})});
+            }),
+            "");
+  EXPECT_EQ(ds.map(number, {.output_signature = Spec(LeafSpec{})})
+                .element_spec()
+                .leaves()[0]
+                .dtype,
+            DType::kInt64);
+}
+
+TEST(TypedFunction, ResultsAreCheckedAgainstOutputSignature) {
+  const Dataset ds = Dataset::range(2);
+  EXPECT_THAT(outcomes(ds.map(
+                  [](std::int64_t x) -> Tensor { return Tensor::scalar(x); },
+                  {.output_signature = Spec::scalar<float>()})),
+              ElementsAre("INVALID_ARGUMENT", "INVALID_ARGUMENT"));
+  EXPECT_THAT(
+      outcomes(ds.map(
+          [](std::int64_t x) {
+            return std::vector<std::int64_t>(static_cast<std::size_t>(x), x);
+          },
+          {.output_signature = Spec::tensor(DType::kInt64, PartialShape{1})})),
+      ElementsAre("INVALID_ARGUMENT", "[1]"));
+  const Spec declared = Spec::dict({{"a", Spec::scalar<std::int64_t>()},
+                                    {"b", Spec::scalar<std::int64_t>()}});
+  const Dataset dicts = ds.map(
+      [](std::int64_t x) {
+        const Element number = Tensor::scalar(x);
+        return x == 0 ? Element::dict({{"a", number}, {"b", number}})
+                      : Element::dict({{"b", number}, {"a", number}});
+      },
+      {.output_signature = declared});
+  for (const Element& element : dicts.to_list()) {
+    EXPECT_EQ(element.structure(), declared.structure());
+  }
+}
+
+TEST(TypedFunction, NullIsRefusedWhenTheGraphIsBuilt) {
+  const Dataset ds = Dataset::range(2);
+  std::int64_t (*function)(std::int64_t) = nullptr;
+  Dataset (*nested)(std::int64_t) = nullptr;
+  const auto refused = [](auto build, const std::string& op,
+                          const std::string& parameter = "fn") {
+    EXPECT_EQ(build_error(build),
+              op + ": " + parameter + " must be callable, got none");
+  };
+  refused([&] { ds.map(nullptr); }, "map");
+  refused([&] { ds.map(function); }, "map");
+  refused([&] { ds.map(std::function<int(std::int64_t)>()); }, "map");
+  refused([&] { ds.filter(nullptr); }, "filter", "predicate");
+  refused([&] { ds.take_while(nullptr); }, "take_while", "predicate");
+  refused([&] { ds.flat_map(nullptr); }, "flat_map");
+  refused([&] { ds.flat_map(nested); }, "flat_map");
+  refused([&] { ds.interleave(nested); }, "interleave");
+  refused([&] { Dataset::from_indexable(2, function); }, "from_indexable");
+  std::int64_t (*fold)(std::int64_t, std::int64_t) = nullptr;
+  refused([&] { ds.reduce(0, fold); }, "reduce");
+}
+
+TEST(TypedFunction, MayReturnAReference) {
+  static const std::string text = "a";
+  EXPECT_THAT(shown(Dataset::range(1).map(
+                  [](std::int64_t) -> const std::string& { return text; })),
+              ElementsAre("'a'"));
+}
+
+TEST(TypedFunction, NoCallIsStartedOnceAtIsCancelled) {
+  const std::atomic<bool> cancel{true};
+  std::atomic<int> calls{0};
+  const Dataset ds = Dataset::range(3).map([&](std::int64_t x) {
+    ++calls;
+    return x;
+  });
+  try {
+    ds.at(1, &cancel);
+    ADD_FAILURE() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), absl::StatusCode::kCancelled);
+  }
+  EXPECT_EQ(calls, 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include "penstock/base/error.h"
 #include "penstock/base/status_exception.h"
 #include "penstock/memory/placement.h"
 
@@ -14,6 +15,9 @@ Status status_of_current_exception() {
     throw;  // a thread being cancelled must be allowed to unwind
   } catch (const StatusException& e) {
     return e.status();
+  } catch (const Error& e) {
+    if (!e.status().ok()) return e.status();
+    return absl::InvalidArgumentError("the function threw an Error that is OK");
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("the function ran out of memory");
   } catch (const std::exception& e) {
@@ -24,6 +28,41 @@ Status status_of_current_exception() {
         "the function threw something that is not a "
         "std::exception");
   }
+}
+
+namespace {
+
+Status check_defined(const Element& result) {
+  bool defined = result.defined();
+  for (const Tensor& t : result.leaves()) defined = defined && t.defined();
+  if (defined) [[likely]]
+    return absl::OkStatus();
+  return absl::InvalidArgumentError("the function returned nothing");
+}
+
+}  // namespace
+
+StatusOr<Spec> declared_result(const Spec& declared, const Spec& given) {
+  if (!declared.known()) return given;
+  if (!given.known()) return declared;
+  bool fits = declared.structure() == given.structure();
+  Spec out = declared;
+  for (std::size_t i = 0; fits && i < out.leaves().size(); ++i) {
+    LeafSpec& leaf = out.leaves()[i];
+    const LeafSpec& own = given.leaves()[i];
+    if (leaf.dtype == DType::kInvalid) leaf.dtype = own.dtype;
+    fits = (own.dtype == DType::kInvalid || own.dtype == leaf.dtype) &&
+           PartialShape::compatible(leaf.shape, own.shape);
+  }
+  if (fits) return out;
+  return invalid_argument("output_signature is ", declared.to_string(),
+                          ", the function gives ", given.to_string());
+}
+
+Status fit_result(const Spec& declared, Element& result) {
+  if (!declared.known() || !result.defined()) return absl::OkStatus();
+  result.order_like(declared.structure());
+  return declared.check(result);
 }
 
 Status apply_rowwise(
@@ -46,10 +85,12 @@ Status apply_rowwise(
       PlacementScope placement(
           context.sink != nullptr ? context.sink->offer(row) : nullptr);
       auto result = fn(in.element(row), row);
-      if (result.ok()) {
+      const Status status =
+          result.ok() ? check_defined(*result) : result.status();
+      if (status.ok()) {
         builder.add(*std::move(result));
       } else {
-        builder.add_error(context.error(result.status(), in.origins().at(row)));
+        builder.add_error(context.error(status, in.origins().at(row)));
       }
     } catch (...) {
       Status status = status_of_current_exception();
@@ -78,11 +119,7 @@ class UntypedFunction final : public Function {
         in, context, out,
         [&](const Element& element, std::int64_t) -> StatusOr<Element> {
           auto result = fn_(element);
-          if (!result.ok()) return result;
-          if (!result->defined()) {
-            return absl::InvalidArgumentError("the function returned nothing");
-          }
-          PS_RETURN_IF_ERROR(spec_.check(*result));
+          if (result.ok()) PS_RETURN_IF_ERROR(fit_result(spec_, *result));
           return result;
         });
   }

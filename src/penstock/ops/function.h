@@ -1,6 +1,6 @@
 // A user's function on elements, as operators call it.
 //
-// Typed lambdas (function_traits.h at the public edge) and untyped ones become
+// Typed lambdas (typed_function.h at the public edge) and untyped ones become
 // a Function. It works on whole blocks, so that a cheap typed lambda is one
 // loop over a column. A call that fails or throws turns its element into an
 // error; the others are not affected.
@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "penstock/graph/node.h"
 #include "penstock/graph/operator.h"
@@ -53,7 +54,8 @@ using DatasetFunctionRef = std::shared_ptr<const DatasetFunction>;
 
 using ElementFunction = std::function<StatusOr<Element>(const Element&)>;
 
-/// Calls `fn` row by row; exceptions become errors in place.
+/// Calls `fn` row by row; exceptions, and results that are undefined or hold an
+/// undefined tensor, become errors in place.
 Status apply_rowwise(
     const Block& in, CallContext& context, Block& out,
     const std::function<StatusOr<Element>(const Element&, std::int64_t row)>&
@@ -61,6 +63,21 @@ Status apply_rowwise(
 
 /// What an exception that is being handled means as a status.
 Status status_of_current_exception();
+
+/// What a function that declares `declared` gives, where its type tells
+/// `given`; InvalidArgument if they contradict each other.
+StatusOr<Spec> declared_result(const Spec& declared, const Spec& given);
+/// Puts the keys of `result` in the order of `declared`, and checks it.
+Status fit_result(const Spec& declared, Element& result);
+
+/// OK, or that the parameter of an operator is no function.
+template <class Callable>
+Status check_given(std::string_view op, std::string_view parameter,
+                   const std::shared_ptr<Callable>& function) {
+  if (function != nullptr) return absl::OkStatus();
+  return invalid_argument(to_absl(op), ": ", to_absl(parameter),
+                          " must be callable, got none");
+}
 
 /// An untyped function. `spec` is what it declares about its result.
 FunctionRef make_element_function(ElementFunction fn, Spec spec,

@@ -117,6 +117,8 @@ PartialShape closed(PartialShape shape, std::int64_t length) {
 StatusOr<std::shared_ptr<const Operator>> make_bucket_by_sequence_length(
     FunctionRef length, const Spec& spec, BucketOptions options) {
   constexpr const char* kOp = "bucket_by_sequence_length: ";
+  PS_RETURN_IF_ERROR(
+      check_given("bucket_by_sequence_length", "length_fn", length));
   const auto& boundaries = options.boundaries;
   if (boundaries.empty()) {
     return invalid_argument(kOp, "boundaries must not be empty, got 0 values");

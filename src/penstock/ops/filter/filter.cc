@@ -153,6 +153,7 @@ class Filter final : public TransformOp,
 
 StatusOr<std::shared_ptr<const Operator>> make_filter(FunctionRef predicate,
                                                       MapOptions options) {
+  PS_RETURN_IF_ERROR(check_given("filter", "predicate", predicate));
   PS_ASSIGN_OR_RETURN(const int cap,
                       parallel_cap("filter", options.num_parallel_calls));
   PS_RETURN_IF_ERROR(check_policy("filter", options.on_error));

@@ -50,6 +50,7 @@ std::vector<Part> nested_parts(const DatasetFunctionRef& fn, int max_parallel,
 }
 
 StatusOr<std::shared_ptr<const Operator>> make_flat_map(DatasetFunctionRef fn) {
+  PS_RETURN_IF_ERROR(check_given("flat_map", "fn", fn));
   return std::make_shared<FlatMap>(std::move(fn));
 }
 

@@ -410,6 +410,8 @@ class GroupByWindow final : public Operator {
 
 StatusOr<std::shared_ptr<const Operator>> make_group_by_window(
     FunctionRef key, DatasetFunctionRef reduce, GroupByWindowOptions options) {
+  PS_RETURN_IF_ERROR(check_given(options.op, "key_fn", key));
+  PS_RETURN_IF_ERROR(check_given(options.op, "reduce_fn", reduce));
   if (options.window_size != 0 && options.window_size_func != nullptr) {
     return invalid_argument(to_absl(options.op),
                             ": give either window_size or window_size_func");

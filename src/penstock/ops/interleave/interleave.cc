@@ -60,6 +60,7 @@ class Interleave final : public Operator {
 
 StatusOr<std::shared_ptr<const Operator>> make_interleave(
     DatasetFunctionRef fn, InterleaveOptions options) {
+  PS_RETURN_IF_ERROR(check_given("interleave", "fn", fn));
   if (options.cycle_length == kAutotune) {
     options.cycle_length = kDefaultCycleLength;
   }

@@ -119,6 +119,7 @@ StatusOr<int> parallel_cap(std::string_view op, std::int64_t calls,
 
 StatusOr<std::shared_ptr<const Operator>> make_map(FunctionRef fn,
                                                    MapOptions options) {
+  PS_RETURN_IF_ERROR(check_given("map", "fn", fn));
   PS_ASSIGN_OR_RETURN(const int cap,
                       parallel_cap("map", options.num_parallel_calls));
   PS_RETURN_IF_ERROR(check_policy("map", options.on_error));

@@ -191,6 +191,8 @@ Status normalise(std::string_view name, std::vector<double>& dist) {
 
 StatusOr<std::shared_ptr<const Operator>> make_rejection_resample(
     FunctionRef class_func, RejectionResampleOptions options) {
+  PS_RETURN_IF_ERROR(
+      check_given("rejection_resample", "class_func", class_func));
   PS_RETURN_IF_ERROR(normalise("target_dist", options.target_dist));
   if (!options.initial_dist.empty()) {
     PS_RETURN_IF_ERROR(normalise("initial_dist", options.initial_dist));

@@ -124,6 +124,7 @@ class TakeWhile final : public Operator {
 
 StatusOr<std::shared_ptr<const Operator>> make_take_while(
     FunctionRef predicate) {
+  PS_RETURN_IF_ERROR(check_given("take_while", "predicate", predicate));
   return std::make_shared<TakeWhile>(std::move(predicate));
 }
 
