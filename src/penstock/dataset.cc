@@ -1,5 +1,6 @@
 #include "penstock/dataset.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "penstock/build_dataset.h"
@@ -70,28 +71,51 @@ Iterator::Iterator(Iterator&&) noexcept = default;
 Iterator& Iterator::operator=(Iterator&&) noexcept = default;
 Iterator::~Iterator() = default;
 
-std::string Iterator::state_dict() const { return core_->state_dict(); }
-IteratorStats Iterator::stats() const { return core_->stats(); }
-std::string Iterator::explain() const { return core_->explain(); }
-bool Iterator::start_trace(std::int64_t events_per_thread) {
-  return core_->start_trace(events_per_thread);
+namespace {
+
+Status moved_from() {
+  return absl::FailedPreconditionError("iterator: it was moved from");
 }
-Trace Iterator::stop_trace() { return core_->stop_trace(); }
-void Iterator::cancel() { core_->cancel(); }
-void Iterator::close() { core_->close(); }
+
+}  // namespace
+
+IteratorCore& Iterator::running() const {
+  if (core_ == nullptr) [[unlikely]]
+    throw Error(moved_from());
+  return *core_;
+}
+std::string Iterator::state_dict() const { return running().state_dict(); }
+IteratorStats Iterator::stats() const { return running().stats(); }
+std::string Iterator::explain() const { return running().explain(); }
+bool Iterator::start_trace(std::int64_t events_per_thread) {
+  return running().start_trace(events_per_thread);
+}
+Trace Iterator::stop_trace() { return running().stop_trace(); }
+void Iterator::cancel() {
+  if (core_ != nullptr) core_->cancel();
+}
+void Iterator::close() {
+  if (core_ != nullptr) core_->close();
+}
 bool Iterator::close(std::chrono::nanoseconds timeout) {
-  return core_->close(timeout.count());
+  if (core_ == nullptr) return true;
+  // A deadline of now + timeout must not overflow.
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
+  return core_->close(
+      std::clamp(timeout, std::chrono::nanoseconds::zero(), kLongest).count());
 }
 std::vector<std::string> Iterator::running_stages() const {
+  if (core_ == nullptr) return {};
   return core_->running_stages();
 }
 
 std::optional<Element> Iterator::next() {
   // Filled where the caller wants it: moving an element costs 10 ns.
   std::optional<Element> element(std::in_place);
-  if (core_->take_scalars(*element)) return element;
+  IteratorCore& core = running();
+  if (core.take_scalars(*element)) return element;
   ErrorRef error;
-  switch (core_->next(*element, error)) {
+  switch (core.next(*element, error)) {
     case IteratorCore::Next::kElement:
       return element;
     case IteratorCore::Next::kEnd:
@@ -105,6 +129,7 @@ std::optional<Element> Iterator::next() {
 }
 
 StatusOr<std::optional<Element>> Iterator::try_next() {
+  if (core_ == nullptr) return moved_from();
   Element element;
   if (core_->take_scalars(element)) {
     return std::optional<Element>(std::move(element));
@@ -159,6 +184,12 @@ Dataset Dataset::generator_dataset(SequentialFactory open, std::string identity,
 Dataset Dataset::indexable_dataset(
     std::int64_t size, std::function<StatusOr<Element>(std::int64_t)> fn,
     std::string identity, SourceOptions options) {
+  if (!options.cardinality.is_unknown() &&
+      options.cardinality != Cardinality(size)) {
+    throw Error(
+        invalid_argument("from_indexable: cardinality must be the size ", size,
+                         ", got ", options.cardinality.to_string()));
+  }
   return build_dataset(
       ops::make_from_indexable(size, std::move(fn), std::move(identity),
                                std::move(options.output_signature)),
@@ -346,11 +377,6 @@ Dataset Dataset::cache(CacheOptions options) const {
                            ? ops::make_file_cache(*std::move(options.path))
                            : ops::make_cache(),
                        {node_}, std::move(options.name));
-}
-
-Dataset Dataset::cache(std::string path, std::string name) const {
-  return build_dataset(ops::make_file_cache(std::move(path)), {node_},
-                       std::move(name));
 }
 
 Dataset Dataset::snapshot(std::string path, std::string name) const {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -37,7 +38,8 @@ class IteratorCore;
 class Scheduler;
 struct DatasetState;
 
-/// A running pipeline. Movable. next() may be called from several threads.
+/// A running pipeline. Movable. next() may be called from several threads. One
+/// that was moved from is closed; asking it for anything is FailedPrecondition.
 class Iterator {
  public:
   explicit Iterator(std::unique_ptr<IteratorCore> core);
@@ -71,10 +73,12 @@ class Iterator {
   /// Stages with a call of the user's code under way.
   std::vector<std::string> running_stages() const;
 
-  /// For code that builds on the engine.
+  /// For code that builds on the engine; not of one that was moved from.
   IteratorCore& core() { return *core_; }
 
  private:
+  IteratorCore& running() const;
+
   std::unique_ptr<IteratorCore> core_;
 };
 
@@ -449,7 +453,13 @@ class Dataset {
   Dataset cache(CacheOptions options = {}) const;
   /// Keeps them in the file `path`, which is replayed as long as it is there,
   /// whatever the input. A second writer is refused with AlreadyExists.
-  Dataset cache(std::string path, std::string name = "") const;
+  /// A template: braces are CacheOptions.
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string_view> ||
+             std::convertible_to<const Path&, std::string>
+  Dataset cache(const Path& path, std::string name = "") const {
+    return cache(CacheOptions{std::string(path), std::move(name)});
+  }
   /// Keeps them in the directory `path`. While one iterator writes, others
   /// compute for themselves.
   Dataset snapshot(std::string path, std::string name = "") const;

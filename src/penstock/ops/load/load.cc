@@ -170,7 +170,7 @@ class Load final : public IndexedSourceOp {
 StatusOr<std::unique_ptr<DatasetWriter>> DatasetWriter::create(
     FileSystem& fs, const std::string& path) {
   if (path.empty()) {
-    return invalid_argument("save: path must not be empty, got ''");
+    return invalid_argument("path must not be empty, got ''");
   }
   PS_RETURN_IF_ERROR(fs.make_directories(path));
   std::unique_ptr<DatasetWriter> writer(new DatasetWriter);
