@@ -2,12 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "penstock/base/work_counters.h"
@@ -297,6 +299,39 @@ Status read_fully(const ReadableFile& file, std::int64_t offset,
   return absl::OkStatus();
 }
 
+namespace {
+
+/// What the temporary files of `path` begin with, in front of the process and a
+/// number. Hidden: no pattern finds what is not finished.
+std::string temporary_stem(const std::string& path) {
+  const std::size_t name = path.rfind('/') + 1;  // 0 if there is none
+  return absl::StrCat(path.substr(0, name), ".", path.substr(name), ".tmp.");
+}
+
+}  // namespace
+
+void AtomicFile::remove_left_over(FileSystem& fs, const std::string& path) {
+  const std::string stem = temporary_stem(path);
+  const std::size_t name = stem.rfind('/') + 1;
+  const auto entries = fs.list(directory_of(path));
+  if (!entries.ok()) return;
+  for (const DirectoryEntry& entry : *entries) {
+    std::string_view rest = entry.name;
+    if (!rest.starts_with(std::string_view(stem).substr(name))) continue;
+    rest.remove_prefix(stem.size() - name);
+    pid_t process = 0;
+    const auto [end, error] =
+        std::from_chars(rest.data(), rest.data() + rest.size(), process);
+    if (error != std::errc() || process <= 0 ||
+        end == rest.data() + rest.size() || *end != '.') {
+      continue;
+    }
+    if (::kill(process, 0) != 0 && errno == ESRCH) {
+      fs.remove(stem.substr(0, name) + entry.name).IgnoreError();
+    }
+  }
+}
+
 StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
                                                          std::string path) {
   static std::atomic<std::uint64_t> count{0};
@@ -306,11 +341,8 @@ StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
   // Left-overs of a dead process with our number are in the way at most once
   // each.
   for (int attempt = 0;; ++attempt) {
-    // Hidden: no pattern finds what is not finished.
-    const std::size_t name = file->path_.rfind('/') + 1;  // 0 if there is none
     file->temporary_ =
-        absl::StrCat(file->path_.substr(0, name), ".", file->path_.substr(name),
-                     ".tmp.", ::getpid(), ".", count++);
+        absl::StrCat(temporary_stem(file->path_), ::getpid(), ".", count++);
     auto created = fs.create(file->temporary_);
     if (created.ok()) {
       file->file_ = *std::move(created);

@@ -92,6 +92,9 @@ class AtomicFile {
  public:
   static StatusOr<std::unique_ptr<AtomicFile>> create(FileSystem& fs,
                                                       std::string path);
+  /// Removes what processes that are gone left unfinished of `path`. As far as
+  /// that can be done: it is in nobody's way.
+  static void remove_left_over(FileSystem& fs, const std::string& path);
   /// Removes what was written, unless commit() succeeded.
   ~AtomicFile();
   Status append(std::string_view bytes);

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "penstock/io/block_file.h"
+#include "penstock/io/file.h"
 #include "penstock/io/saved_spec.h"
 #include "penstock/ops/cache/cache.h"
 #include "penstock/ops/cache/cache_pass.h"
@@ -130,6 +131,7 @@ class FileStore final : public CacheStore {
     // Somebody may have completed it between the look and the lock.
     PS_RETURN_IF_ERROR(find(spec));
     if (auto file = undamaged()) return replay(std::move(file));
+    AtomicFile::remove_left_over(fs_, path_);
     PS_ASSIGN_OR_RETURN(auto writer, BlockFileWriter::create(fs_, path_));
     opening.fill = std::make_unique<FileFill>(
         *std::move(lock), std::move(writer), opening.key, spec);

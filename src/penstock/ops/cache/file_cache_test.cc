@@ -44,6 +44,26 @@ TEST(FileCache, LaterIterationsReadTheFile) {
   EXPECT_EQ(calls, 20);
 }
 
+TEST(FileCache, RemovesWhatADeadWriterLeft) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const std::filesystem::path path = fresh_path();
+  const auto beside = [&](const std::string& name, pid_t process) {
+    const auto at =
+        path.parent_path() / absl::StrCat(".", name, ".tmp.", process, ".0");
+    spill(at, "half a file");
+    return at;
+  };
+  const auto left = beside(path.filename(), child);
+  const auto of_another = beside(path.filename().string() + "2", child);
+  const auto in_use = beside(path.filename(), ::getpid());
+  values(Dataset::range(5).cache(path));
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(of_another));
+  EXPECT_TRUE(std::filesystem::exists(in_use));
+}
+
 TEST(FileCache, ReplaysEvenIfTheInputHasChanged) {
   const std::string path = fresh_path();
   values(Dataset::range(5).cache(path));
