@@ -97,8 +97,26 @@ std::string message_of_ours(PyObject* exception) {
   return message;
 }
 
+/// A StopIteration would end the loop of whoever iterates: a RuntimeError that
+/// it is the cause of; any other exception as it is.
+Owned raisable(PyObject* exception) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_StopIteration) == 0) {
+    Py_INCREF(exception);
+    return Owned(exception);
+  }
+  PyObject* made = PyObject_CallFunction(PyExc_RuntimeError, "s",
+                                         "the function raised StopIteration");
+  if (made != nullptr) {
+    Py_INCREF(exception);
+    PyException_SetCause(made, exception);
+  }
+  return Owned(made);
+}
+
 void raise_user_error(const PythonError& error, const ElementError& at) {
-  PyObject* exception = error.exception();
+  const Owned raised = raisable(error.exception());
+  PyObject* exception = raised.get();
+  if (exception == nullptr) return;  // no memory
   if (!at.stage.empty()) {
     std::string note = absl::StrCat("penstock: in ", at.stage, ",");
     if (!at.element.empty()) {
@@ -117,19 +135,6 @@ void raise_user_error(const PythonError& error, const ElementError& at) {
     add_note(exception, error.function(), note);
   }
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));
-  if (PyErr_GivenExceptionMatches(exception, PyExc_StopIteration) != 0) {
-    // Would end the loop of whoever iterates.
-    PyErr_SetString(PyExc_RuntimeError, "the function raised StopIteration");
-    PyObject* t = nullptr;
-    PyObject* v = nullptr;
-    PyObject* tb = nullptr;
-    PyErr_Fetch(&t, &v, &tb);
-    PyErr_NormalizeException(&t, &v, &tb);
-    Py_INCREF(exception);
-    PyException_SetCause(v, exception);
-    PyErr_Restore(t, v, tb);
-    return;
-  }
   Py_INCREF(type);
   Py_INCREF(exception);
   PyErr_Restore(type, exception, PyException_GetTraceback(exception));

@@ -98,8 +98,11 @@ def test_stop_iteration_in_a_function_does_not_end_the_loop():
     def fn(x):
         raise StopIteration
 
-    with pytest.raises(RuntimeError, match="StopIteration"):
+    with pytest.raises(RuntimeError, match="StopIteration") as raised:
         list(thread(ps.Dataset.range(3), fn))
+    (note,) = raised.value.__notes__
+    assert note.startswith("penstock: in map#1, element 0,")
+    assert isinstance(raised.value.__cause__, StopIteration)
 
 
 def test_an_error_in_a_batch_is_the_first_one():
