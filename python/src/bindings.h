@@ -38,8 +38,10 @@ class PyIterator {
   /// Null once it is closed.
   std::shared_ptr<Iterator> get() const { return iterator_; }
   PyObject* next();
-  /// The same with a FailedPrecondition if it is closed.
+  /// The same with an error if it is closed.
   std::shared_ptr<Iterator> open() const;
+  /// The counters at this moment, or the last ones once it is closed.
+  IteratorStats stats() const;
   /// Stages whose functions still ran after a second, or none.
   std::vector<std::string> close();
   /// Closes this one and goes on with another.
@@ -54,6 +56,7 @@ class PyIterator {
  private:
   std::atomic<std::int64_t> gil_wait_ns_{0};
   std::shared_ptr<Iterator> iterator_;
+  IteratorStats last_stats_;  // once it is closed
   std::vector<nb::object> on_finish_;
 };
 

@@ -171,6 +171,13 @@ std::shared_ptr<Iterator> PyIterator::open() const {
   return iterator_;
 }
 
+IteratorStats PyIterator::stats() const {
+  const std::shared_ptr<Iterator> it = iterator_;
+  if (!it) return last_stats_;
+  const WithoutGil waiting;
+  return it->stats();
+}
+
 PyObject* PyIterator::next() {
   const std::shared_ptr<Iterator> it = iterator_;
   if (!it) {
@@ -233,15 +240,20 @@ std::vector<std::string> PyIterator::close() {
   iterator_ = nullptr;
   std::vector<std::string> running;
   if (!it) return running;
+  IteratorStats last;
   {
     const WithoutGil waiting;
     if (!it->close(kCloseTimeout)) {
       running = it->running_stages();
+      last = it->stats();
       it->core().abandon();
+    } else {
+      last = it->stats();
     }
     // Another thread may wait in next(): the last of us frees it.
     it.reset();
   }
+  last_stats_ = std::move(last);
   drain_released();
   return running;
 }
@@ -290,13 +302,7 @@ void bind_iterator(nb::module_& m) {
            })
       .def("counters",
            [](PyIterator& self) {
-             auto it = self.open();
-             IteratorStats stats;
-             {
-               const WithoutGil waiting;
-               stats = it->stats();
-             }
-             nb::dict d = stats_dict(stats);
+             nb::dict d = stats_dict(self.stats());
              d["consumer_gil_wait_ns"] = self.gil_wait_ns();
              return d;
            })

@@ -414,6 +414,15 @@ def test_options_reach_the_engine():
         iter(ds.with_options(ps.Options(cpu_budget=0)))
 
 
+def test_counters_outlive_the_iterator():
+    with ps.Dataset.range(1000).map(lambda x: x + 1).iterator() as it:
+        for _ in range(7):
+            next(it)
+    assert it.closed and it.stats().elements == 7
+    assert it.stats().stage("map#1")["elements"] >= 7
+    assert ps.report(it).elements == 7
+
+
 def test_iterators_close():
     ds = ps.Dataset.range(10)
     with ds.iterator() as it:
@@ -533,6 +542,31 @@ def test_reduce_keeps_structure_and_dtype():
         ds.reduce(0, lambda s, a, b: 1 // 0)
 
 
+def test_reduce_sees_a_state_that_changes_its_kind():
+    ds = ps.Dataset.range(3)
+    total = ds.reduce({"n": 0, "x": np.zeros(2)}, lambda s, x: {**s, "n": s["n"] + x})
+    assert int(total["n"]) == 3 and total["x"].tolist() == [0, 0]
+    grown = ds.reduce(np.zeros(0, int), lambda s, x: np.append(s, x))
+    assert grown.tolist() == [0, 1, 2]
+    with pytest.raises(ps.InvalidArgumentError, match="element 1: the state was"):
+        ds.reduce(np.int64(0), lambda s, x: np.float32(x) if x else s)
+    with pytest.raises(ps.InvalidArgumentError, match="element 2"):
+        ds.reduce((0, 0), lambda s, x: s if x < 2 else (*s, s[0]))
+
+
+def test_reduce_converts_no_state_of_the_same_kind(monkeypatch):
+    calls = []
+    convert = reduced_state
+
+    def counted(*args):
+        calls.append(args)
+        return convert(*args)
+
+    monkeypatch.setattr("penstock._dataset.reduced_state", counted)
+    assert int(ps.Dataset.range(1000).reduce(0, lambda s, x: s + x)) == 499500
+    assert len(calls) == 1
+
+
 def test_a_zip_needs_room_for_one_tuple_only():
     def big():
         return ps.Dataset.range(40).map(lambda x: np.full(25_000, x, np.float64))
@@ -572,31 +606,6 @@ def two_key_orders():
     other = {"in": {"b": n + 12, "a": n + 11}, "x": n + 10}
     slices = ps.Dataset.from_tensor_slices
     return slices(first), slices(other)
-
-
-def test_reduce_sees_a_state_that_changes_its_kind():
-    ds = ps.Dataset.range(3)
-    total = ds.reduce({"n": 0, "x": np.zeros(2)}, lambda s, x: {**s, "n": s["n"] + x})
-    assert int(total["n"]) == 3 and total["x"].tolist() == [0, 0]
-    grown = ds.reduce(np.zeros(0, int), lambda s, x: np.append(s, x))
-    assert grown.tolist() == [0, 1, 2]
-    with pytest.raises(ps.InvalidArgumentError, match="element 1: the state was"):
-        ds.reduce(np.int64(0), lambda s, x: np.float32(x) if x else s)
-    with pytest.raises(ps.InvalidArgumentError, match="element 2"):
-        ds.reduce((0, 0), lambda s, x: s if x < 2 else (*s, s[0]))
-
-
-def test_reduce_converts_no_state_of_the_same_kind(monkeypatch):
-    calls = []
-    convert = reduced_state
-
-    def counted(*args):
-        calls.append(args)
-        return convert(*args)
-
-    monkeypatch.setattr("penstock._dataset.reduced_state", counted)
-    assert int(ps.Dataset.range(1000).reduce(0, lambda s, x: s + x)) == 499500
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(

@@ -245,13 +245,14 @@ std::string IteratorCore::state_dict() const {
   return encode_state(state);
 }
 
+  if (!run_) return {};  // closed in the child of a fork
 IteratorStats IteratorCore::stats() const {
   IteratorStats stats = run_->stats();
   // The run counts a block when the next one is fetched. Whoever holds the lock
   // for long waits in fetch, and has used up his block.
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock && !run_->bounded()) {
-    stats.elements += scalar_lane_.next_row(row_) - begin_;
+    stats.elements += closed_rows_ + scalar_lane_.next_row(row_) - begin_;
   }
   return stats;
 }
@@ -281,6 +282,7 @@ bool IteratorCore::close(std::int64_t timeout_ns) {
   std::lock_guard lock(mutex_);
   node.swap(node_);
   row_ = scalar_lane_.close(row_);
+  closed_rows_ = row_ - begin_;
   mark_ = mark_.after(row_ - begin_);
   drop_block();
   begin_ = row_ = end_ = 0;

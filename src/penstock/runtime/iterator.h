@@ -100,7 +100,8 @@ class IteratorCore {
   std::int64_t row_ = 0;  // while the lane is closed
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;
-  Mark mark_;  // of row begin_
+  std::int64_t closed_rows_ = 0;  // taken of the block that close() dropped
+  Mark mark_;                     // of row begin_
   bool ended_ = false;
   bool had_errors_ = false;
   // What it was made from, and goes on to give when that could not be restored.
