@@ -423,6 +423,26 @@ def test_counters_outlive_the_iterator():
     assert ps.report(it).elements == 7
 
 
+def test_a_replacement_of_another_structure_is_an_error_at_its_element():
+    def pair(x):
+        if x == 1:
+            raise ValueError("one")
+        return int(x), str(x)
+
+    ds = ps.Dataset.range(3)
+    fits = ds.map(pair, executor="thread", on_error=ps.Replace((-1, "")))
+    assert len(fits.to_list()) == 3
+    for wrong in (
+        ds.map(pair, executor="thread", on_error=ps.Replace(-1)),
+        ds.map(pair, executor="thread").with_options(
+            ps.Options(on_error=ps.Replace(-1))
+        ),
+    ):
+        message = "(map|on_error)#1: element 0: on_error: value must fit .*, got int64"
+        with pytest.raises(ps.InvalidArgumentError, match=message):
+            wrong.to_list()
+
+
 def test_iterators_close():
     ds = ps.Dataset.range(10)
     with ds.iterator() as it:

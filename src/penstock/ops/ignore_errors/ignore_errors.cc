@@ -207,13 +207,55 @@ StatusOr<std::shared_ptr<const Operator>> make_ignore_errors(
   return std::make_shared<IgnoreErrors>(limit);
 }
 
+namespace {
+
+/// Tuples and dicts lie inside of each other in the same way.
+bool nest_alike(const Structure& a, const Structure& b) {
+  using Kind = Structure::Kind;
+  const auto nested = [](const Structure& s) {
+    return s.kind() == Kind::kTuple || s.kind() == Kind::kDict;
+  };
+  if (&a == &b || (!nested(a) && !nested(b))) return true;
+  if (a.kind() != b.kind() || a.children().size() != b.children().size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.children().size(); ++i) {
+    const std::size_t k = a.kind() == Kind::kDict ? b.find(a.keys()[i]) : i;
+    if (k == b.children().size() ||
+        !nest_alike(*a.children()[i], *b.children()[k])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What the stage gives is of the form of `value`, where it gives anything.
+bool all_nest_alike(const Block& block, const Element& value) {
+  const Structure& form = *value.structure();
+  if (!block.mixed()) {
+    return block.structure() == nullptr || nest_alike(*block.structure(), form);
+  }
+  for (std::int64_t row = 0; row < block.size(); ++row) {
+    if (block.error_at(row) == nullptr &&
+        !nest_alike(*block.element(row).structure(), form)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Status replace_errors(Block& block, const Element& value, const ErrorsOf& of,
                       CallContext& context) {
   const auto mine = [&](const auto& entry) {
     return of.match(*entry.second, *context.stage);
   };
   const Block::Errors& errors = block.errors();
-  if (std::none_of(errors.begin(), errors.end(), mine)) {
+  // Behind an unknown spec only elements show that the value does not fit; each
+  // that does so is an error, however they are cut into blocks.
+  const bool fits = all_nest_alike(block, value);
+  if (fits && std::none_of(errors.begin(), errors.end(), mine)) {
     return absl::OkStatus();
   }
   BlockBuilder builder;
@@ -221,7 +263,16 @@ Status replace_errors(Block& block, const Element& value, const ErrorsOf& of,
   auto next = errors.begin();
   for (std::int64_t row = 0; row < block.size(); ++row) {
     if (next == errors.end() || next->first != row) {
-      builder.add(block.element(row));
+      Element element = block.element(row);
+      if (fits || nest_alike(*element.structure(), *value.structure())) {
+        builder.add(std::move(element));
+      } else {
+        builder.add_error(context.error(
+            invalid_argument("on_error: value must fit ",
+                             Spec::of(element).to_string(), ", got ",
+                             Spec::of(value).to_string()),
+            block.origins().at(row)));
+      }
       continue;
     }
     if (mine(*next)) {
