@@ -14,6 +14,7 @@ from penstock._options import INFINITE
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
+    from penstock._options import Options
     from penstock._report import Report
 
 
@@ -83,6 +84,17 @@ class DeviceDataset:
             raise InvalidArgumentError("to_list: the dataset is endless; take(n) first")
         with DeviceIterator(self, None) as it:
             return list(it)
+
+    def with_options(self, options: Options, name: str | None = None) -> DeviceDataset:
+        """As `Dataset.with_options`, for the pipeline in front.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(4).prefetch_to_device(lambda x: x)
+        >>> [int(x) for x in ds.with_options(ps.Options(cpu_budget=1))]
+        [0, 1, 2, 3]
+        """
+        front = self._dataset.with_options(options, name)
+        return DeviceDataset(front, self._put, self._n, self._name)
 
     @property
     def element_spec(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from penstock import _penstock
@@ -90,15 +90,32 @@ def error_policy(op: str, policy: ErrorPolicy) -> tuple[Any, ...] | None:
     )
 
 
-@dataclass(frozen=True)
+class _NotGiven:
+    """A default that tells whether the caller gave the value; prints as it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+_IN_ORDER: Any = _NotGiven(True)
+_TUNED: Any = _NotGiven(True)
+_RAISE: Any = _NotGiven("raise")
+
+
+@dataclass(frozen=True, init=False)
 class Options:
     """What a user may say about how a pipeline runs.
 
-    Defaults leave it to the engine, or to another ``with_options``.
+    What is not given is left to the engine, or to another ``with_options``; of
+    what is given the outermost wins.
 
     ``cpu_budget`` is the number of cores, ``memory_budget`` bytes,
     ``worker_timeout`` the seconds after which a call in a worker process
-    counts as hung.
+    counts as hung. ``on_error`` and ``deterministic`` given in a branch of
+    ``zip``, ``concatenate`` and the like hold in that branch.
 
     >>> import penstock as ps
     >>> ds = ps.Dataset.range(3).with_options(ps.Options(cpu_budget=1, seed=7))
@@ -113,8 +130,35 @@ class Options:
     autotune: bool = True
     on_error: ErrorPolicy = "raise"
     worker_timeout: float | None = None
+    _given: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        cpu_budget: int | None = None,
+        memory_budget: int | None = None,
+        deterministic: bool = _IN_ORDER,
+        seed: int | None = None,
+        autotune: bool = _TUNED,
+        on_error: ErrorPolicy = _RAISE,
+        worker_timeout: float | None = None,
+    ) -> None:
+        values = {
+            "cpu_budget": cpu_budget,
+            "memory_budget": memory_budget,
+            "deterministic": deterministic,
+            "seed": seed,
+            "autotune": autotune,
+            "on_error": on_error,
+            "worker_timeout": worker_timeout,
+        }
+        given = set()
+        for name, value in values.items():
+            if isinstance(value, _NotGiven):
+                value = value.value
+            elif value is not None:
+                given.add(name)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_given", frozenset(given))
         self._native()
 
     def _native(self) -> dict[str, Any]:
@@ -126,15 +170,16 @@ class Options:
             raise InvalidArgumentError(
                 f"{op}: worker_timeout must be > 0, got {self.worker_timeout}"
             )
-        deterministic = check.optional_boolean(op, "deterministic", self.deterministic)
-        autotune = check.optional_boolean(op, "autotune", self.autotune)
-        return {
+        native = {
             "cpu_budget": check.budget(op, "cpu_budget", self.cpu_budget, 2**31),
             "memory_budget": check.budget(op, "memory_budget", self.memory_budget),
-            "deterministic": False if deterministic is False else None,
+            "deterministic": check.optional_boolean(
+                op, "deterministic", self.deterministic
+            ),
             "seed": check.seed(op, self.seed),
-            "autotune": False if autotune is False else None,
-            "on_error": None
-            if self.on_error == "raise"
-            else error_policy(op, self.on_error),
+            "autotune": check.optional_boolean(op, "autotune", self.autotune),
+            "on_error": error_policy(op, self.on_error),
+        }
+        return {
+            key: value if key in self._given else None for key, value in native.items()
         }

@@ -81,7 +81,9 @@ class Running(Deriving):
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same elements, run as `options` say.
 
-        ``on_error`` holds for every stage that has no policy of its own.
+        ``on_error`` holds for every stage that has no policy of its own. Of what
+        several of them give the outermost wins; `Options` says what holds in one
+        branch only.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(5).shuffle(5).with_options(ps.Options(seed=3))

@@ -353,7 +353,7 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
   // Inherited skip policies act behind the stages that need random access.
   const NodeRef input =
       node_->error_policy
-          ? detail::value_or_throw(ops::with_error_policy(node_, {}))
+          ? detail::value_or_throw(ops::without_error_policy(node_))
           : node_;
   if (options.buffer_size == kGlobal &&
       (!input->indexed || !input->cardinality.finite())) {

@@ -198,6 +198,44 @@ TEST(ErrorPolicy, OfTheOptionsIsInheritedByEveryStage) {
       11U);
 }
 
+TEST(ErrorPolicy, OfABranchHoldsInThatBranch) {
+  const Options skip{.on_error = ErrorPolicy::skip()};
+  const Dataset failing = Dataset::range(11).map(no_fives);
+  const Dataset other = Dataset::range(11).with_options(skip);
+  const auto failed = [](const Dataset& dataset) {
+    const Outcomes got = run(dataset, 100);
+    return std::count_if(got.begin(), got.end(),
+                         [](const auto& element) { return !element.ok(); });
+  };
+  EXPECT_EQ(failed(Dataset::zip({other, failing})), 3);
+  EXPECT_EQ(failed(other.concatenate(failing)), 3);
+  EXPECT_EQ(failed(other.concatenate(Dataset::range(11)).map(no_fives)), 6);
+  // In its own branch, also in datasets that a function makes there.
+  EXPECT_EQ(failed(failing.with_options(skip).concatenate(failing)), 3);
+  const Dataset nested = Dataset::range(2)
+                             .flat_map([](std::int64_t) {
+                               return Dataset::range(6).map(no_fives);
+                             })
+                             .with_options(skip);
+  EXPECT_EQ(failed(nested.concatenate(failing)), 3);
+  // What is said behind all branches holds in all.
+  EXPECT_EQ(failed(failing.concatenate(failing).with_options(skip)), 0);
+  EXPECT_EQ(failed(failing.with_options(skip).concatenate(failing).with_options(
+                {.on_error = ErrorPolicy::raise()})),
+            6);
+}
+
+TEST(ErrorPolicy, OfABranchActsBehindAGlobalShuffle) {
+  const Dataset dataset = Dataset::range(11)
+                              .map(no_fives)
+                              .with_options({.on_error = ErrorPolicy::skip()})
+                              .concatenate(Dataset::range(11).map(no_fives))
+                              .shuffle(kGlobal, 3);
+  const Outcomes got = run(dataset, 100);
+  EXPECT_EQ(got.size(), 19U);
+  EXPECT_EQ(good(got).size(), 16U);
+}
+
 TEST(ErrorPolicy, OfAStageWinsOverTheOptions) {
   const Outcomes got =
       run(Dataset::range(4, 12)

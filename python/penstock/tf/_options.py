@@ -142,6 +142,11 @@ class ServiceOptions(_Group):
     _defaults: ClassVar[dict[str, Any]] = {"pinned": None}
 
 
+def _switch(value: Any) -> Any:
+    """On, unless it is False; None was not given."""
+    return None if value is None else value is not False
+
+
 class Options(_Group):
     """How a pipeline runs.
 
@@ -198,6 +203,6 @@ class Options(_Group):
         return engine.Options(
             cpu_budget=int(cpu) if cpu else None,
             memory_budget=self.autotune.ram_budget or None,
-            deterministic=self.deterministic is not False,
-            autotune=self.autotune.enabled is not False,
+            deterministic=_switch(self.deterministic),
+            autotune=_switch(self.autotune.enabled),
         )

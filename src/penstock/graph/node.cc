@@ -135,11 +135,18 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
     cheap = cheap && input->cheap;
     all_kept = all_kept && input->kept;
     node->error_policy |= input->error_policy;
+    node->any_order |= input->any_order;
     node->options = node->options.over(input->options);
     index = std::max(index, input->index);
   }
+  if (inputs.size() > 1) {
+    // To skip errors of one branch of a zip must not do so in another.
+    node->options.on_error = {};
+    node->options.deterministic.reset();
+  }
   if (const Options* options = op->options()) {
     node->error_policy |= options->on_error.kind != ErrorPolicy::Kind::kInherit;
+    node->any_order |= !options->deterministic.value_or(true);
     node->options = options->over(node->options);
   }
   node->kept = op->memory() == Memory::kKept ||
@@ -172,7 +179,33 @@ std::string Node::fingerprint() const {
   std::unordered_map<const Node*, Fingerprint> known;
   Fingerprint fp = fingerprint_of(*top, known);
   if (!options.deterministic.value_or(true)) fp.add("any order");
+  if (any_order && options.deterministic.value_or(false)) fp.add("in order");
   return fp.hex();
+}
+
+InheritedOptions inherited_by(const Node& chain,
+                              const InheritedOptions& outer) {
+  if (outer && !chain.error_policy && !chain.any_order) return outer;
+  Options own;
+  own.on_error = chain.options.on_error;
+  own.deterministic = chain.options.deterministic;
+  return std::make_shared<const Options>(outer ? outer->over(own) : own);
+}
+
+std::string random_access_ends_at(const Node& top) {
+  std::string prefix;
+  for (const Node* node = &top;;) {
+    const auto& inputs = node->inputs;
+    const auto ends =
+        std::find_if(inputs.begin(), inputs.end(),
+                     [](const NodeRef& input) { return !input->indexed; });
+    if (ends == inputs.end()) return node->stage(prefix).to_string();
+    if (inputs.size() > 1) {
+      prefix = absl::StrCat(node->stage(prefix).to_string(), "[",
+                            ends - inputs.begin(), "].");
+    }
+    node = ends->get();
+  }
 }
 
 bool runs_by_index(const Node& top) {

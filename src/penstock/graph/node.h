@@ -18,9 +18,12 @@ struct Node {
   int index = 0;  // along the chain; a source is 0; -1: made for a source
   bool indexed = false;       // random access reaches down to the sources
   bool cheap = false;         // Operator::cheap() holds down to the sources
-  bool error_policy = false;  // options of the chain say something on errors
+  bool error_policy = false;  // options below say something on errors
+  bool any_order = false;     // options below say deterministic=false
   bool kept = false;          // elements come as they are from what keeps them
-  Options options;            // of all with_options stages, the outermost first
+  /// Of all with_options stages, the outermost first. `on_error` and
+  /// `deterministic` end where branches meet: see inherited_by().
+  Options options;
 
   /// Checks the inputs' specs and derives the node's own.
   static StatusOr<NodeRef> make(std::shared_ptr<const Operator> op,
@@ -38,6 +41,15 @@ struct Node {
 /// Every node down to a source, or to one that needs random access, maps
 /// indices or elements: the chain runs without a sequencer.
 bool runs_by_index(const Node& top);
+
+/// The `on_error` and `deterministic` that stages of `chain` inherit: those
+/// given behind it (`outer`, may be null), or else in it.
+using InheritedOptions = std::shared_ptr<const Options>;
+InheritedOptions inherited_by(const Node& chain, const InheritedOptions& outer);
+
+/// Label of the stage nearest the source that ends random access; `top` is not
+/// indexed.
+std::string random_access_ends_at(const Node& top);
 
 /// The graph as text, one line per stage, sources first.
 std::string explain_graph(const Node& node);

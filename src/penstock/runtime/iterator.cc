@@ -97,7 +97,6 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   config.fuse = options.fuse.value_or(true);
   config.max_block_rows =
       std::max<std::int64_t>(1, options.max_block_rows.value_or(1 << 20));
-  config.on_error = options.on_error;
   config.no_errors_before = !state.empty() && !core->had_errors_;
   config.depth = Run::current_depth();
   core->mark_ = mark;
@@ -245,8 +244,8 @@ std::string IteratorCore::state_dict() const {
   return encode_state(state);
 }
 
-  if (!run_) return {};  // closed in the child of a fork
 IteratorStats IteratorCore::stats() const {
+  if (!run_) return {};  // closed in the child of a fork
   IteratorStats stats = run_->stats();
   // The run counts a block when the next one is fetched. Whoever holds the lock
   // for long waits in fetch, and has used up his block.
@@ -282,8 +281,8 @@ bool IteratorCore::close(std::int64_t timeout_ns) {
   std::lock_guard lock(mutex_);
   node.swap(node_);
   row_ = scalar_lane_.close(row_);
-  closed_rows_ = row_ - begin_;
   mark_ = mark_.after(row_ - begin_);
+  closed_rows_ = row_ - begin_;
   drop_block();
   begin_ = row_ = end_ = 0;
   return true;

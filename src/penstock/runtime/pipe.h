@@ -311,6 +311,10 @@ class SequencerPipe final : public Pipe {
   /// Makes the state, and restores it from `mark` if that has a snapshot.
   Status start(const SequencerContext& context, const Mark& mark);
   void add_input(std::unique_ptr<Pipe> pipe, const Mark& mark);
+  /// Whether it keeps the order, unless its operator says; before start().
+  void inherit_order(bool deterministic) {
+    if (!traits_.deterministic) traits_.deterministic = deterministic;
+  }
   /// Plans a nested dataset; set by the planner.
   std::function<StatusOr<std::unique_ptr<Pipe>>(
       const NodeRef&, const Epoch&, const PathRef&, const Mark&, bool bounded)>
@@ -408,10 +412,12 @@ class SequencerPipe final : public Pipe {
   double cpu_share_ = 1;  // guarded by the lock
 };
 
-/// Turns a graph into pipes. `bounded`: a prefetch(n) lies downstream.
+/// Turns a graph into pipes. `bounded`: a prefetch(n) lies downstream;
+/// `outer`: what was given behind the graph.
 StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
                                      const std::string& prefix,
                                      const Epoch& epoch, PathRef path,
-                                     const Mark& mark, bool bounded);
+                                     const Mark& mark, bool bounded,
+                                     const InheritedOptions& outer = nullptr);
 
 }  // namespace penstock

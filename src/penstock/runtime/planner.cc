@@ -126,13 +126,47 @@ Status keeps_no_order() {
       "another number of shards");
 }
 
+/// Prefix of the stages of `input`, if it is one of the inputs of `stage`, or
+/// one of those of an input that the stage opens in its place (concatenate):
+/// the branches of `path` behind `base` lead there.
+std::optional<std::string> prefix_of_input(const StageInfo& stage,
+                                           const std::vector<NodeRef>& own,
+                                           const PathRef& base,
+                                           const Node& input,
+                                           const PathRef& path) {
+  if (own.size() == 1) {
+    if (own.front().get() != &input) return std::nullopt;
+    return stage.prefix;
+  }
+  std::vector<std::size_t> branches;
+  for (const OriginPath* at = path.get(); at != nullptr && at != base.get();
+       at = at->parent().get()) {
+    if (at->kind() != OriginPath::Kind::kBranch) return std::nullopt;
+    branches.push_back(static_cast<std::size_t>(at->ordinal()));
+  }
+  std::string prefix = stage.to_string();
+  const std::vector<NodeRef>* inputs = &own;
+  while (!branches.empty() && branches.back() < inputs->size()) {
+    const std::size_t branch = branches.back();
+    const Node& next = *(*inputs)[branch];
+    absl::StrAppend(&prefix, "[", branch, "].");
+    branches.pop_back();
+    if (branches.empty() && &next == &input) return prefix;
+    absl::StrAppend(&prefix, next.stage().to_string());
+    inputs = &next.inputs;
+  }
+  return std::nullopt;
+}
+
 class Planner {
  public:
-  Planner(Run& run, std::string prefix, const Epoch& epoch, PathRef path)
+  Planner(Run& run, std::string prefix, const Epoch& epoch, PathRef path,
+          InheritedOptions inherited)
       : run_(run),
         prefix_(std::move(prefix)),
         epoch_(epoch),
-        path_(std::move(path)) {}
+        path_(std::move(path)),
+        inherited_(std::move(inherited)) {}
 
   StatusOr<std::unique_ptr<Pipe>> plan(const NodeRef& top, Mark mark,
                                        bool bounded);
@@ -145,8 +179,10 @@ class Planner {
   /// Results of the transform keep the order of its input.
   bool in_order(const Part& part) const {
     const TransformTraits traits = part.transform->traits();
-    return traits.deterministic.value_or(!traits.user_code ||
-                                         run_.config().deterministic);
+    return traits.deterministic.value_or(!traits.user_code || deterministic());
+  }
+  bool deterministic() const {
+    return inherited_->deterministic.value_or(run_.config().deterministic);
   }
   Status restore_index(IndexChain& chain, const Mark& mark,
                        std::int64_t& next) const;
@@ -162,6 +198,7 @@ class Planner {
   const std::string prefix_;
   const Epoch epoch_;
   const PathRef path_;
+  const InheritedOptions inherited_;
 
   std::unique_ptr<Pipe> below_;           // finished so far
   std::unique_ptr<SegmentPipe> segment_;  // being filled
@@ -391,35 +428,31 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
               : path_;
       PS_ASSIGN_OR_RETURN(std::unique_ptr<Pipe> branch,
                           ::penstock::plan(run_, input, prefix, epoch_, path,
-                                           mark, pipe->bounded));
+                                           mark, pipe->bounded, inherited_));
       pipe->add_input(std::move(branch), mark);
       specs.push_back(input->spec);
     }
   }
-  Run* run = &run_;
-  // Stages of the node's own inputs keep the names, and so the random values,
-  // that random access gives them, whoever opens them (repeat, cache, ...).
-  const std::string stage = at.stage->info.to_string();
-  const std::vector<NodeRef> own = at.node->inputs;
-  pipe->plan_nested = [run, stage, own, own_prefix = prefix_](
-                          const NodeRef& node, const Epoch& epoch,
-                          const PathRef& path, const Mark& mark,
-                          bool bounded) -> StatusOr<std::unique_ptr<Pipe>> {
-    std::string prefix = absl::StrCat(stage, ".");
+  pipe->plan_nested =
+      [run = &run_, stage = at.stage->info, own = at.node->inputs, base = path_,
+       inherited = inherited_](
+          const NodeRef& node, const Epoch& epoch, const PathRef& path,
+          const Mark& mark, bool bounded) -> StatusOr<std::unique_ptr<Pipe>> {
     NodeRef opened = node;
-    if (own.size() == 1 && own.front() == node) {
-      prefix = own_prefix;
-    } else if (own.size() > 1 && path &&
-               path->kind() == OriginPath::Kind::kBranch &&
-               path->ordinal() < static_cast<std::int64_t>(own.size()) &&
-               own[static_cast<std::size_t>(path->ordinal())] == node) {
-      prefix = absl::StrCat(stage, "[", path->ordinal(), "].");
-    } else if (!node->error_policy) {
-      // A dataset that a function made: it inherits the iterator's policy.
-      PS_ASSIGN_OR_RETURN(opened,
-                          ops::with_error_policy(node, run->config().on_error));
+    // Stages of the node's own inputs keep the names, and so the random values,
+    // that random access gives them, whoever opens them (repeat, cache, ...).
+    std::optional<std::string> prefix =
+        prefix_of_input(stage, own, base, *node, path);
+    if (!prefix) {
+      prefix = absl::StrCat(stage.to_string(), ".");
+      if (!node->error_policy) {
+        // A dataset that a function made: it inherits the policy.
+        PS_ASSIGN_OR_RETURN(opened,
+                            ops::with_error_policy(node, inherited->on_error));
+      }
     }
-    return ::penstock::plan(*run, opened, prefix, epoch, path, mark, bounded);
+    return ::penstock::plan(*run, opened, *prefix, epoch, path, mark, bounded,
+                            inherited);
   };
   pipe->epoch = epoch_;
   SequencerContext context;
@@ -433,6 +466,7 @@ Status Planner::add_sequencer(const PlannedPart& at, std::int64_t limit) {
   context.input_specs = specs;
   context.input_nodes = at.node->inputs;
   pipe->out.drop_first(at.mark.skip, run_.config().no_errors_before);
+  pipe->inherit_order(deterministic());
   PS_RETURN_IF_ERROR(pipe->start(context, at.mark));
   granularity_ = traits.granularity;
   rows_spec_ = at.last ? &at.node->spec : nullptr;
@@ -650,8 +684,11 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
 StatusOr<std::unique_ptr<Pipe>> plan(Run& run, const NodeRef& node,
                                      const std::string& prefix,
                                      const Epoch& epoch, PathRef path,
-                                     const Mark& mark, bool bounded) {
-  return Planner(run, prefix, epoch, std::move(path)).plan(node, mark, bounded);
+                                     const Mark& mark, bool bounded,
+                                     const InheritedOptions& outer) {
+  return Planner(run, prefix, epoch, std::move(path),
+                 inherited_by(*node, outer))
+      .plan(node, mark, bounded);
 }
 
 }  // namespace penstock

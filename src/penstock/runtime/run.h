@@ -149,7 +149,6 @@ struct RunConfig {
   bool autotune = true;
   bool fuse = true;
   std::int64_t max_block_rows = 1 << 20;
-  ErrorPolicy on_error;
   /// Of a run from a saved state: no error had come until that was saved.
   bool no_errors_before = false;
   /// Iterators around this one: it was made by a function of the innermost.

@@ -8,7 +8,8 @@
 #include "penstock/ops/on_error/on_error.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/ops/function_stage.h"
@@ -131,44 +132,62 @@ bool inherits(const Operator& op) {
           dynamic_cast<const FailsOnElements*>(&op) != nullptr);
 }
 
+/// Stages whose errors are skipped further down, because what follows needs
+/// random access.
+struct SkippedLater {
+  const ErrorPolicy* policy;
+  std::string stage;
+};
+
 class Rewriter {
  public:
-  explicit Rewriter(const ErrorPolicy& policy) : policy_(policy) {}
+  /// `strip`: only takes out what an earlier one put in.
+  explicit Rewriter(bool strip) : strip_(strip) {}
 
-  StatusOr<NodeRef> visit(const NodeRef& node) { return visit(node, nullptr); }
+  StatusOr<NodeRef> visit(const NodeRef& node, const ErrorPolicy& policy) {
+    return visit(node, policy, nullptr);
+  }
 
  private:
-  // `later` takes the labels of stages whose errors are skipped further down,
-  // because what follows needs random access; null if nothing does.
-  StatusOr<NodeRef> visit(const NodeRef& node,
-                          std::vector<std::string>* later) {
-    if (node->op->op() == kName) return visit(node->inputs.front(), later);
-    if (later != nullptr) return rewrite(node, later);
-    NodeRef& known = rewritten_[node.get()];
+  using Later = std::vector<SkippedLater>;
+
+  // `later` is null if nothing that follows needs random access.
+  StatusOr<NodeRef> visit(const NodeRef& node, const ErrorPolicy& policy,
+                          Later* later) {
+    if (node->op->op() == kName) {
+      return visit(node->inputs.front(), policy, later);
+    }
+    if (later != nullptr) return rewrite(node, policy, later);
+    // Those that inherit nothing are one, wherever that was not said.
+    const bool given = policy.kind != ErrorPolicy::Kind::kInherit;
+    NodeRef& known = rewritten_[{node.get(), given ? &policy : nullptr}];
     if (!known) {
-      PS_ASSIGN_OR_RETURN(known, rewrite(node, nullptr));
+      PS_ASSIGN_OR_RETURN(known, rewrite(node, policy, nullptr));
     }
     return known;
   }
 
-  StatusOr<NodeRef> rewrite(const NodeRef& node,
-                            std::vector<std::string>* later) {
+  StatusOr<NodeRef> rewrite(const NodeRef& node, const ErrorPolicy& policy,
+                            Later* later) {
     const IndexedOp* indexed = node->op->indexed();
-    std::vector<std::string> below;
-    std::vector<std::string>* inner = later;
+    Later below;
+    Later* inner = later;
     if (inner == nullptr && indexed != nullptr &&
-        indexed->needs_random_access() &&
-        policy_.kind == ErrorPolicy::Kind::kSkip) {
+        indexed->needs_random_access() && !strip_) {
       inner = &below;
     }
     std::vector<NodeRef> inputs;
-    std::vector<std::vector<std::string>> labels(node->inputs.size());
+    std::vector<Later> skipped(node->inputs.size());
     bool changed = false;
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      PS_ASSIGN_OR_RETURN(
-          NodeRef input,
-          visit(node->inputs[i], inner != nullptr ? &labels[i] : nullptr));
-      changed |= input != node->inputs[i];
+      const NodeRef& branch = node->inputs[i];
+      PS_ASSIGN_OR_RETURN(NodeRef input,
+                          visit(branch,
+                                policy.kind == ErrorPolicy::Kind::kInherit
+                                    ? branch->options.on_error
+                                    : policy,
+                                inner != nullptr ? &skipped[i] : nullptr));
+      changed |= input != branch;
       inputs.push_back(std::move(input));
     }
     NodeRef out = node;
@@ -177,29 +196,44 @@ class Rewriter {
                           Node::make(node->op, std::move(inputs), node->name));
     }
     const std::string label = out->stage().to_string();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      for (std::string& inside : labels[i]) {
-        if (labels.size() > 1)
-          inside = absl::StrCat(label, "[", i, "].", inside);
+    for (std::size_t i = 0; i < skipped.size(); ++i) {
+      for (SkippedLater& inside : skipped[i]) {
+        if (skipped.size() > 1) {
+          inside.stage = absl::StrCat(label, "[", i, "].", inside.stage);
+        }
         inner->push_back(std::move(inside));
       }
     }
-    const bool applies = policy_.kind == ErrorPolicy::Kind::kSkip ||
-                         policy_.kind == ErrorPolicy::Kind::kReplace;
-    if (applies && inherits(*node->op)) {
-      if (inner == nullptr) return behind(out, {label});
-      inner->push_back(label);
+    const bool skips = policy.kind == ErrorPolicy::Kind::kSkip;
+    const bool replaces = policy.kind == ErrorPolicy::Kind::kReplace;
+    if (!strip_ && (skips || replaces) && inherits(*node->op)) {
+      if (inner == nullptr || replaces) {
+        PS_ASSIGN_OR_RETURN(out, behind(out, policy, {label}));
+      } else {
+        inner->push_back({&policy, label});
+      }
     }
-    return below.empty() ? out : behind(out, std::move(below));
+    while (!below.empty()) {
+      const ErrorPolicy* one = below.front().policy;
+      std::vector<std::string> stages;
+      std::erase_if(below, [&](SkippedLater& at) {
+        if (at.policy != one) return false;
+        stages.push_back(std::move(at.stage));
+        return true;
+      });
+      PS_ASSIGN_OR_RETURN(out, behind(out, *one, std::move(stages)));
+    }
+    return out;
   }
 
-  StatusOr<NodeRef> behind(const NodeRef& node,
-                           std::vector<std::string> stages) const {
+  static StatusOr<NodeRef> behind(const NodeRef& node,
+                                  const ErrorPolicy& policy,
+                                  std::vector<std::string> stages) {
     std::shared_ptr<const Operator> op;
-    if (policy_.kind == ErrorPolicy::Kind::kSkip) {
-      op = std::make_shared<SkipErrors>(policy_, std::move(stages));
+    if (policy.kind == ErrorPolicy::Kind::kSkip) {
+      op = std::make_shared<SkipErrors>(policy, std::move(stages));
     } else {
-      op = std::make_shared<ReplaceErrors>(policy_, stages.front());
+      op = std::make_shared<ReplaceErrors>(policy, stages.front());
     }
     PS_ASSIGN_OR_RETURN(const NodeRef made, Node::make(std::move(op), {node}));
     auto numbered = std::make_shared<Node>(*made);
@@ -207,17 +241,21 @@ class Rewriter {
     return numbered;
   }
 
-  const ErrorPolicy& policy_;
+  const bool strip_;
   // A dataset may be used twice, and what it is made of twice again. References
   // to its values stay good as it grows.
-  std::unordered_map<const Node*, NodeRef> rewritten_;
+  std::map<std::pair<const Node*, const ErrorPolicy*>, NodeRef> rewritten_;
 };
 
 }  // namespace
 
 StatusOr<NodeRef> with_error_policy(const NodeRef& node,
                                     const ErrorPolicy& policy) {
-  return Rewriter(policy).visit(node);
+  return Rewriter(false).visit(node, policy);
+}
+
+StatusOr<NodeRef> without_error_policy(const NodeRef& node) {
+  return Rewriter(true).visit(node, {});
 }
 
 }  // namespace penstock::ops

@@ -20,9 +20,12 @@ class FailsOnElements {
 
 /// The graph with `policy` behind every stage that calls code of the user or
 /// fails on elements, and says nothing about errors itself; replaces what an
-/// earlier call did. Errors below a stage that needs random access are skipped
-/// behind that stage.
+/// earlier call did. Where `policy` is to inherit, each branch has its own.
+/// Errors below a stage that needs random access are skipped behind that stage.
 StatusOr<NodeRef> with_error_policy(const NodeRef& node,
                                     const ErrorPolicy& policy);
+
+/// The graph as it was before any policy.
+StatusOr<NodeRef> without_error_policy(const NodeRef& node);
 
 }  // namespace penstock::ops
