@@ -113,12 +113,52 @@ TEST(Concatenate, RandomValuesDifferBetweenTheInputs) {
   testing::expect_random_access(one.map(random).concatenate(one.map(random)));
 }
 
+// A chain of them is one stage; its inputs are named, and draw, as if it were
+// not.
+TEST(Concatenate, InputsInsideOfEachOtherKeepTheirNamesAndRandomValues) {
+  const auto draw = [](std::int64_t x,
+                       RandomStream& r) -> StatusOr<std::int64_t> {
+    if (x == 2) return absl::DataLossError("two");
+    return static_cast<std::int64_t>(r.below(1'000'000'000));
+  };
+  const auto part = [&] { return Dataset::range(3).map(draw); };
+  const Dataset left = part().concatenate(part()).concatenate(part());
+  const auto all = show(left);
+  ASSERT_EQ(all.size(), 9u);
+  EXPECT_THAT(all[2],
+              HasSubstr("concatenate#3[0].concatenate#2[0].map#1: element 2"));
+  EXPECT_THAT(all[5],
+              HasSubstr("concatenate#3[0].concatenate#2[1].map#1: element 2"));
+  EXPECT_THAT(all[8], HasSubstr("concatenate#3[1].map#1: element 2"));
+  testing::expect_random_access(part().concatenate(part()).concatenate(part()));
+  const Dataset right = part().concatenate(part().concatenate(part()));
+  EXPECT_THAT(show(right)[8],
+              HasSubstr("concatenate#3[1].concatenate#2[1].map#1: element 2"));
+  testing::expect_random_access(part().concatenate(part().concatenate(part())));
+}
+
+TEST(Concatenate, ALongChainIsOneSequencer) {
+  Dataset ds = testing::stream(2);
+  for (int i = 0; i < 300; ++i) ds = ds.concatenate(testing::stream(2));
+  Iterator it = ds.iterator();
+  ASSERT_TRUE(it.next().has_value());
+  const std::string plan = it.explain();
+  const auto first = plan.find("sequencer concatenate");
+  EXPECT_NE(first, std::string::npos) << plan;
+  EXPECT_EQ(plan.find("sequencer concatenate", first + 1), std::string::npos);
+  EXPECT_EQ(ds.to_list().size(), 602u);
+}
+
 TEST(Concatenate, ResumesAnywhere) {
   testing::expect_resumes_everywhere(
       [] { return Dataset::range(9).concatenate(testing::stream(7)); });
   testing::expect_resumes_everywhere([] {
     const Dataset a = testing::stream(6).shuffle(3, 1);
     return a.concatenate(a).concatenate(a).repeat(2);
+  });
+  testing::expect_resumes_everywhere([] {
+    const Dataset a = testing::stream(3);
+    return a.concatenate(a.concatenate(a)).concatenate(Dataset::range(2));
   });
 }
 
