@@ -10,9 +10,9 @@ import threading
 
 import numpy as np
 import pytest
+from penstock._reduced import reduced_state
 
 import penstock as ps
-from penstock._reduced import reduced_state
 
 
 def ints(ds):
@@ -421,6 +421,19 @@ def test_counters_outlive_the_iterator():
     assert it.closed and it.stats().elements == 7
     assert it.stats().stage("map#1")["elements"] >= 7
     assert ps.report(it).elements == 7
+
+
+def test_an_error_of_random_access_names_the_stage_that_ends_it():
+    odd = ps.Dataset.range(9).filter(lambda x: x % 2 == 1)
+    ds = odd.map(lambda x: x).with_options(ps.Options(seed=1))
+    with pytest.raises(ps.FailedPreconditionError, match="at: filter#1 does not give"):
+        ds[0]
+    pairs = ps.Dataset.zip(ps.Dataset.range(9), odd.take(2)).batch(2)
+    message = r"at: zip#3\[1\].filter#1 does not give"
+    with pytest.raises(ps.FailedPreconditionError, match=message):
+        pairs[0]
+    with pytest.raises(ps.InvalidArgumentError, match="but filter#1 does not give it"):
+        ds.shuffle(ps.GLOBAL)
 
 
 def test_a_replacement_of_another_structure_is_an_error_at_its_element():
