@@ -43,8 +43,10 @@ void python_gil(const Model& model, Findings& out) {
         "run that in worker processes: ",
         s.stays);
     f.fix_code =
-        "@functools.cache\ndef the_object():\n    return ...  # made here; the "
-        "function calls the_object()\n";
+        "made = []\n"
+        "def the_object():  # for the function to call\n"
+        "    if not made: made.append(...)  # make it here\n"
+        "    return made[0]\n";
   } else if (!s.stays.empty()) {
     f.fix = absl::StrCat(
         "run it in worker processes: ", s.stays,
