@@ -440,6 +440,11 @@ void Run::mark_blocking(const StageCalls& calls) {
 }
 
 void Run::mark_waiting(Stage* stage, int width) {
+  {
+    // Until a call is back nobody knows how large results are.
+    std::lock_guard lock(mutex_);
+    if (stage->stats.blocks == 0) return;
+  }
   for_segments_of(stage, true,
                   [&](SegmentPipe& segment) { segment.start_width(width); });
 }
