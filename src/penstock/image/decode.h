@@ -93,7 +93,7 @@ StatusOr<Tensor> decode_webp(std::string_view contents,
 
 struct WebpFramesOptions {
   int channels = 0;  // 0: 4; 1, 3, 4
-  /// Counts the pixels of all frames, and of two that libwebp holds.
+  /// Counts the pixels of all frames.
   std::int64_t max_image_pixels = kDefaultMaxPixels;
   /// Frames beyond this are not decoded; 0: all.
   std::int64_t max_frames = 0;

@@ -68,14 +68,10 @@ StatusOr<Tensor> decode_webp_frames(std::string_view contents,
   std::int64_t frames = WebPDemuxGetI(demuxer.get(), WEBP_FF_FRAME_COUNT);
   if (options.max_frames > 0) frames = std::min(frames, options.max_frames);
   if (frames < 1) return failure(VP8_STATUS_NOT_ENOUGH_DATA, contents.size());
-  // A small file may claim a canvas of any size, of which libwebp holds two.
-  constexpr std::int64_t kHeldCanvases = 2;
-  if (height * width > options.max_image_pixels / (frames + kHeldCanvases)) {
+  if (height * width > options.max_image_pixels / frames) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "decode_webp: WebP: ", frames, " frames of ", height, " x ", width,
-        " pixels and the 2 that are held to decode them, more than "
-        "max_image_pixels = ",
-        options.max_image_pixels));
+        " pixels, more than max_image_pixels = ", options.max_image_pixels));
   }
   const int channels = options.channels == 0 ? 4 : options.channels;
   WebPAnimDecoderOptions how;
