@@ -143,11 +143,11 @@ def test_report_tells_an_iterator_from_others_of_its_dataset(tmp_path):
     assert report.stage("map#1").elements == 50
 
 
-def test_report_wants_an_open_iterator(tmp_path):
+def test_report_wants_an_iterator(tmp_path):
     it = iter(ps.Dataset.range(3))
     it.close()
-    with pytest.raises(ps.Error, match="closed"):
-        ps.report(it, tmp_path / "r.html")
+    ps.report(it, tmp_path / "r.html")  # of what it had done
+    assert "range#0" in (tmp_path / "r.html").read_text()
     with pytest.raises(TypeError, match="must be an Iterator, got Dataset"):
         ps.report(ps.Dataset.range(3), tmp_path / "r.html")
 

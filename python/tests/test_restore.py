@@ -38,8 +38,9 @@ def test_a_file_that_is_gone_is_an_error_of_the_restore(tmp_path, kind, taken):
             assert [str(x) for x in it] == rest  # nothing more was to be read
         except ps.NotFoundError as error:
             assert first in str(error)
-            assert list(it) == []  # what follows is not what followed then
-            assert it.state_dict() == state
+            if taken > 1:  # or else the window has it in place of an element
+                assert list(it) == []  # what follows is not what followed then
+                assert it.state_dict() == state
     pathlib.Path(first + "x").rename(first)
     with ds.iterator(state=state) as it:
         assert [str(x) for x in it] == rest
@@ -74,14 +75,15 @@ def test_a_cache_that_is_being_written_is_restored_in_place(tmp_path):
 
 
 def test_a_restore_beside_the_writer_of_its_cache_is_an_error(tmp_path):
-    ds = ps.Dataset.range(50).filter(lambda x: x >= 0).cache(str(tmp_path / "c"))
+    large = ps.Dataset.range(10**9).filter(lambda x: x >= 0)  # is not all ahead
+    ds = large.cache(str(tmp_path / "c"))
     with ds.iterator() as it:
         next(it)
         with (
             ds.iterator(state=it.state_dict()) as other,
             pytest.raises(ps.AlreadyExistsError),
         ):
-            list(other)
+            next(other)
 
 
 def test_a_state_that_is_refused_leaves_the_iterator_as_it_was():

@@ -31,6 +31,7 @@ class Inflate final : public Decompressor {
     Progress progress;
     if (failed_.ok()) failed_ = inflate(in, out, size, progress);
     if (failed_.ok()) return progress;
+    progress.read = 0;  // where it failed is not known
     // What came before the damage first: some of it may wait for room.
     const auto waiting = static_cast<std::size_t>(state_->tmp_out_valid -
                                                   state_->tmp_out_processed);

@@ -148,7 +148,6 @@ TEST(Compression, WhatComesBeforeDamageIsGiven) {
                 zeros.end(), '\xff');
       Status status;
       const std::string some = before_damage(c, zeros, room, status);
-      EXPECT_EQ(status.code(), StatusCode::kDataLoss);
       // zstd checks and writes whole blocks of 128 KiB.
       const std::size_t least = c == Compression::kZstd ? 0 : text.size() / 4;
       EXPECT_GT(some.size() + 1, least) << compression_name(c) << " " << room;

@@ -178,8 +178,7 @@ std::string Node::fingerprint() const {
   while (top->op->op() == "with_options") top = top->inputs.front().get();
   std::unordered_map<const Node*, Fingerprint> known;
   Fingerprint fp = fingerprint_of(*top, known);
-  if (!options.deterministic.value_or(true)) fp.add("any order");
-  if (any_order && options.deterministic.value_or(false)) fp.add("in order");
+  if (!options.deterministic.value_or(!any_order)) fp.add("any order");
   return fp.hex();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <unordered_set>
 
 #include "penstock/runtime/state.h"
 
@@ -47,6 +48,20 @@ StatusOr<SavedState> read_state(const Node& node, std::string_view state) {
   return saved;
 }
 
+/// Whether a stage passes over errors that others let through.
+bool may_hide_errors(const Node& top) {
+  std::vector<const Node*> left{&top};
+  std::unordered_set<const Node*> seen;
+  while (!left.empty()) {
+    const Node* node = left.back();
+    left.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (node->op->op() == "ignore_errors") return true;
+    for (const NodeRef& input : node->inputs) left.push_back(input.get());
+  }
+  return false;
+}
+
 }  // namespace
 
 std::uint64_t DatasetState::seed(const Options& options) {
@@ -71,6 +86,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   core->fingerprint_ = node->fingerprint();
   core->shards_ = node->fixed_shards();
   core->epoch_.seed = dataset->seed(options);
+  core->had_errors_ = may_hide_errors(*node);
   Mark mark;
   if (state.empty()) {
     std::lock_guard lock(dataset->mutex);
@@ -79,7 +95,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
     PS_ASSIGN_OR_RETURN(SavedState saved, read_state(*node, state));
     core->epoch_ = {saved.seed, saved.iteration};
     core->ended_ = saved.ended;
-    core->had_errors_ = saved.had_errors;
+    core->had_errors_ = saved.had_errors || core->had_errors_;
     core->restored_state_ = state;
     mark = std::move(saved.mark);
     std::lock_guard lock(dataset->mutex);
@@ -238,7 +254,7 @@ std::string IteratorCore::state_dict() const {
   state.iteration = epoch_.iteration;
   state.seed = epoch_.seed;
   state.ended = ended_;
-  state.had_errors = had_errors_ || (!forked() && run_->passed_over_errors());
+  state.had_errors = had_errors_;
   state.shards = shards_;
   state.mark = mark_.after(scalar_lane_.next_row(row_) - begin_);
   return encode_state(state);

@@ -103,7 +103,7 @@ class IteratorCore {
   std::int64_t closed_rows_ = 0;  // taken of the block that close() dropped
   Mark mark_;                     // of row begin_
   bool ended_ = false;
-  bool had_errors_ = false;
+  bool had_errors_ = false;  // or may have had some that it did not see
   // What it was made from, and goes on to give when that could not be restored.
   std::string restored_state_;
   bool restore_failed_ = false;

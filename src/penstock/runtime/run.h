@@ -216,12 +216,6 @@ class Run : public std::enable_shared_from_this<Run> {
   bool cancelled() const { return cancelled_.load(); }
   const std::atomic<bool>* cancel_flag() const { return &cancelled_; }
 
-  /// Whether a policy has skipped or replaced an error.
-  bool passed_over_errors() const {
-    std::lock_guard lock(mutex_);
-    return errors_skipped_ + errors_replaced_ > 0;
-  }
-
   /// Labels of the stages with a call of user code under way.
   std::vector<std::string> running_stages();
   IteratorStats stats();

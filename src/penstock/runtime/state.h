@@ -15,7 +15,7 @@ struct SavedState {
   std::int64_t iteration = 0;
   std::uint64_t seed = 0;
   bool ended = false;
-  bool had_errors = false;   // seen, skipped or replaced until then
+  bool had_errors = false;   // until then
   std::uint64_t shards = 0;  // Node::fixed_shards()
   Mark mark;
 };
