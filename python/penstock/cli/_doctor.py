@@ -19,7 +19,7 @@ import tempfile
 import threading
 import traceback
 import weakref
-from collections.abc import Iterator as Iterable
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,7 +102,7 @@ def _check_output(output: str) -> None:
 
 
 @contextlib.contextmanager
-def _apart() -> Iterable[None]:
+def _apart() -> Generator[None, None, None]:
     """The words of the script, and of processes that it starts, go to stderr: they
     must not end up in the JSON."""
     standard, sys.stdout = sys.stdout, sys.stderr
