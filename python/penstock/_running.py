@@ -50,8 +50,10 @@ class Running(Deriving):
     def prefetch(self, n: int = AUTOTUNE, name: str | None = None) -> Dataset:
         """At most `n` elements ahead of the next stage.
 
-        Without it, or with AUTOTUNE, output is made ahead within the memory
-        budget; ``prefetch(0)`` makes each element when it is asked for.
+        A parallel map in front of it keeps its width: of its calls as many as
+        else run at once, if need be for elements further ahead. Without it, or
+        with AUTOTUNE, output is made ahead within the memory budget;
+        ``prefetch(0)`` makes each element when it is asked for.
 
         >>> import penstock as ps
         >>> len(ps.Dataset.range(4).prefetch(2).to_list())

@@ -343,6 +343,26 @@ def test_prefetch_zero_computes_nothing_ahead():
     assert calls == [0]
 
 
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_prefetch_leaves_a_map_its_width(n):
+    lock = threading.Lock()
+    running = most = 0
+
+    def nap(x):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.03)
+        with lock:
+            running -= 1
+        return x
+
+    ds = ps.Dataset.range(200).map(nap).prefetch(n)
+    assert [int(x) for x in ds] == list(range(200))
+    assert most >= 12
+
+
 def test_random_values_belong_to_the_element():
     def draw(x):
         return ps.random.generator().random(), ps.random.generator().random()

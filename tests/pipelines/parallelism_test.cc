@@ -372,7 +372,9 @@ TEST(Prefetch, ZeroHoldsBehindABatchToo) {
 TEST(Prefetch, NBoundsTheCallsAheadOfTheConsumer) {
   for (const int n : {1, 2, 5}) {
     Calls calls;
-    const Dataset dataset = sleeping(calls, 60, milliseconds(0)).prefetch(n);
+    const Dataset dataset = sleeping(calls, 60, milliseconds(0))
+                                .prefetch(n)
+                                .with_options({.cpu_budget = 2});
     Iterator it = dataset.iterator();
     std::this_thread::sleep_for(milliseconds(20));
     EXPECT_LE(calls.started, n) << "before the first next()";
@@ -384,6 +386,79 @@ TEST(Prefetch, NBoundsTheCallsAheadOfTheConsumer) {
         EXPECT_EQ(calls.started, i + n) << "it works ahead";
       }
     }
+  }
+}
+
+// Calls that block may go beyond n, to as many as run at once without it.
+constexpr int kWidest = 64;
+
+TEST(Prefetch, AMapIsAsWideAsWithoutIt) {
+  using Rest = Dataset (*)(const Dataset&);
+  const Rest rests[] = {
+      [](const Dataset& ds) { return ds; },
+      [](const Dataset& ds) { return ds.batch(1); },
+      [](const Dataset& ds) {
+        return ds.batch(1).map([](const Tensor& batch) { return batch; });
+      },
+      [](const Dataset& ds) { return ds.shuffle(4, 1); },
+      [](const Dataset& ds) {
+        return ds.filter([](std::int64_t) { return true; });
+      },
+      [](const Dataset& ds) {
+        return ds.scan(std::int64_t{0}, [](std::int64_t, std::int64_t x) {
+          return std::pair(x, x);
+        });
+      },
+      [](const Dataset& ds) {
+        return Dataset::range(1).flat_map([ds](std::int64_t) { return ds; });
+      },
+  };
+  for (const Rest& rest : rests) {
+    Calls calls;
+    const Dataset dataset =
+        rest(sleeping(calls, 160, milliseconds(20))).prefetch(1);
+    SCOPED_TRACE(dataset.explain());
+    Iterator it = dataset.iterator();
+    for (int i = 1; it.next().has_value(); ++i) {
+      EXPECT_LE(calls.started, i + 2 * kWidest);
+    }
+    EXPECT_GE(calls.most, 12);
+    EXPECT_EQ(calls.started, 160);
+  }
+}
+
+TEST(Prefetch, AConsumerThatIsSlowGetsHardlyMoreThanN) {
+  // Calls that block are not widened while enough lies ready.
+  Calls calls;
+  Iterator it = sleeping(calls, 500, milliseconds(8)).prefetch(2).iterator();
+  ASSERT_TRUE(it.next().has_value());
+  std::this_thread::sleep_for(milliseconds(100));
+  for (int i = 2; i <= 20; ++i) {
+    ASSERT_TRUE(it.next().has_value());
+    std::this_thread::sleep_for(milliseconds(15));
+    EXPECT_LE(calls.started, i + 2 + 16);
+  }
+}
+
+TEST(Prefetch, DatasetsThatAreDrawnFromRunSideBySide) {
+  for (const bool chosen : {false, true}) {
+    Calls calls;
+    std::vector<Dataset> branches;
+    for (int i = 0; i < 4; ++i) {
+      branches.push_back(
+          sleeping(calls, 40, milliseconds(20), {.num_parallel_calls = 1}));
+    }
+    const Dataset mixed =
+        chosen ? Dataset::choose_from_datasets(
+                     branches, Dataset::range(80).map(
+                                   [](std::int64_t x) { return x % 4; }))
+               : Dataset::sample_from_datasets(branches, {.seed = 3});
+    Iterator it = mixed.prefetch(8).iterator();
+    for (int i = 1; i <= 40; ++i) {
+      ASSERT_TRUE(it.next().has_value());
+      EXPECT_LE(calls.started, i + 9);
+    }
+    EXPECT_GE(calls.most, 3) << (chosen ? "chosen" : "sampled");
   }
 }
 
@@ -410,15 +485,15 @@ TEST(Prefetch, CallsForTheBatchesAheadRunSideBySide) {
   for (const Rest& rest : rests) {
     Calls calls;
     const Dataset dataset =
-        rest(sleeping(calls, 80, milliseconds(20))).prefetch(8);
+        rest(sleeping(calls, 200, milliseconds(20))).prefetch(8);
     SCOPED_TRACE(dataset.explain());
     Iterator it = dataset.iterator();
-    for (int i = 1; i <= 40; ++i) {
+    for (int i = 1; i <= 100; ++i) {
       ASSERT_TRUE(it.next().has_value());
-      EXPECT_LE(calls.started, 2 * (i + 8));
+      EXPECT_LE(calls.started, 2 * (i + 8) + kWidest);
     }
     EXPECT_GT(calls.most, 4);
-    EXPECT_EQ(calls.started, 80);
+    EXPECT_EQ(calls.started, 200);
   }
 }
 
@@ -442,7 +517,7 @@ TEST(Prefetch, CallsInsideNestedDatasetsRunSideBySide) {
       Iterator it = dataset.iterator();
       for (int i = 1; i <= 80; ++i) {
         ASSERT_TRUE(it.next().has_value());
-        EXPECT_LE(calls.started, i + 8);
+        EXPECT_LE(calls.started, i + 8 + kWidest);
       }
       EXPECT_GT(calls.most, 2);
       EXPECT_EQ(calls.started, 80);

@@ -1,4 +1,4 @@
-// Whose rows come next where opened inputs take turns (interleave, flat_map).
+// Whose rows come next: opened inputs take turns, or they are drawn (cycle 0).
 //
 // Where prefetch(n) bounds the work, the runtime starts rows of those that have
 // their turn later, and only rows that are sure to be among the outputs there
@@ -20,13 +20,13 @@ struct TurnOrder {
   /// Of one turn, and of what is left of the first one.
   std::int64_t rows = 1;
   std::int64_t rows_left = 1;
-  /// Turns until the first one comes again.
+  /// Turns until the first one comes again; 0: `inputs` gives each next row.
   std::int64_t cycle = 1;
   /// Whoever has rows goes first.
   bool any_order = false;
   /// By place, from the one that has its turn.
   std::vector<int> inputs;
-  /// Opened, and take the places of those that end.
+  /// Opened, and take the places of those that end. Cycle 0: who draws them.
   std::vector<int> next;
   /// Rows of input 0 that an output took so far.
   double opened_per_output = 0;

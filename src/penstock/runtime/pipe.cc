@@ -8,9 +8,7 @@ namespace penstock {
 std::int64_t Pipe::allowance(const Demand& demand, std::int64_t extra) const {
   if (out.limit == kUnlimited) return kUnlimited;
   if (demand.rows <= 0 && out.limit == 0) return 0;
-  // A consumer that works ahead takes what is there, element by element.
-  const std::int64_t wanted = demand.rows == kUnlimited ? 1 : demand.rows;
-  return wanted + out.limit + extra - out.total_rows();
+  return wanted(demand) + out.limit + extra - out.total_rows();
 }
 
 bool Pipe::has_credit() const {

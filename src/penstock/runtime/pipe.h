@@ -64,12 +64,20 @@ class Pipe {
   /// start from scratch; an unordered stage upstream needs more, because it may
   /// have to repeat its order. Not kept: it would keep all that followed.
   virtual Mark take_first_mark() = 0;
+  /// Rows that may be made beyond those the consumer has, where that is
+  /// bounded.
+  virtual std::int64_t rows_ahead() const { return out.limit; }
 
   Exchange out;
 
  protected:
   /// Rows that may be started now, given what is under way.
   std::int64_t allowance(const Demand& demand, std::int64_t extra) const;
+  /// Rows that are asked for. A consumer that works ahead takes what is there,
+  /// element by element.
+  static std::int64_t wanted(const Demand& demand) {
+    return demand.rows == kUnlimited ? 1 : demand.rows;
+  }
   /// The next stage has room for more.
   bool has_credit() const;
 
@@ -132,6 +140,7 @@ class SegmentPipe final : public Pipe {
   void running(std::vector<std::string>& labels) const override;
   bool idle() const override;
   Mark take_first_mark() override;
+  std::int64_t rows_ahead() const override;
   /// Counts the time since the last sampled block as its stages'.
   void share_time() const;
 
@@ -208,6 +217,13 @@ class SegmentPipe final : public Pipe {
   bool one_to_one(std::size_t begin, std::size_t end) const;
   void claim_given_back(std::int64_t rows, Work& work);
 
+  /// Calls that run at once when nothing bounds them.
+  std::int64_t calls_at_once() const;
+  /// Rows that may be made beyond prefetch(n), so that a map is as wide as it
+  /// would be without.
+  std::int64_t beyond_limit(const Demand& demand) const;
+  /// What follows has all that it may have ready.
+  bool has_enough() const;
   std::int64_t block_rows() const;
   /// False when the rows were only dropped.
   bool claim_input(std::int64_t rows, bool critical, Work& work);
@@ -355,6 +371,8 @@ class SequencerPipe final : public Pipe {
   /// Claims work for so many outputs on the inputs that take turns.
   bool find_in_turns(std::int64_t outputs, bool critical, ClaimKind kind,
                      Work& work);
+  bool find_drawn(std::int64_t outputs, bool critical, ClaimKind kind,
+                  Work& work);
   bool find_in_any_order(std::int64_t outputs, ClaimKind kind, Work& work);
   /// The same behind one that has begun all of its rows: those of the next.
   bool find_one_by_one(std::int64_t outputs, ClaimKind kind, Work& work);

@@ -243,7 +243,7 @@ bool Run::workers_needed(std::int64_t now) {
 }
 
 std::int64_t Run::room_ahead() const {
-  return root_->out.limit - held_rows_.load(std::memory_order_relaxed) -
+  return root_->rows_ahead() - held_rows_.load(std::memory_order_relaxed) -
          root_->out.total_rows();
 }
 
@@ -251,10 +251,11 @@ std::int64_t Run::rows_worth_waking() const {
   if (recent_rows_ == 0) return 1;  // nothing is known yet
   std::int64_t rows =
       kWakeWorthNs * recent_rows_ / std::max<std::int64_t>(1, recent_work_ns_);
+  const std::int64_t ahead = root_->rows_ahead();
   // Rows that cost less than to wake for are made many at a time.
-  if (rows > 1) rows = std::max(rows, root_->out.limit / 4);
+  if (rows > 1) rows = std::max(rows, ahead / 4);
   // Calls that the consumer cannot make itself are not put off for long.
-  if (has_user_code()) rows = std::min(rows, (root_->out.limit + 1) / 2);
+  if (has_user_code()) rows = std::min(rows, (ahead + 1) / 2);
   return std::max<std::int64_t>(1, rows);
 }
 

@@ -130,10 +130,7 @@ void SegmentPipe::account_wait(int reason) {
 }
 
 bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
-  // With an explicit width w, w calls may run for the element waited for; not
-  // on demand, where one of them might begin after next() has returned.
-  const std::int64_t extra =
-      user_code && cap > 1 && !run_.on_demand() ? cap - 1 : 0;
+  const std::int64_t extra = beyond_limit(demand);
   std::int64_t allowed = allowance(demand, extra);
   if (!script_.empty()) {
     // An order that is being repeated may want a later row first.

@@ -17,6 +17,37 @@ bool SegmentPipe::calls_of(const Stage* stage) const {
                      [&](const Link& link) { return link.stage == stage; });
 }
 
+std::int64_t SegmentPipe::calls_at_once() const {
+  // Of native stages only rows that cost more than to share them.
+  constexpr double kCostlyRowNs = 100'000;
+  if (cap > 0) return cap;
+  if (blocking) return width;
+  const bool calls =
+      user_code || (granularity == 1 && ns_per_row_ > kCostlyRowNs);
+  return calls ? run_.cpu_budget() : 1;
+}
+
+// The bound behind prefetch(n): no call is started for an element more than
+// n + w beyond the one waited for, where w is what runs at once; without an
+// explicit num_parallel_calls only as far as that needs it. On demand none is,
+// because it might begin after next() has returned.
+std::int64_t SegmentPipe::beyond_limit(const Demand& demand) const {
+  if (out.limit == kUnlimited || run_.on_demand()) return 0;
+  const std::int64_t calls = calls_at_once();
+  if (cap > 0) return calls - 1;
+  const std::int64_t asked = std::max<std::int64_t>(1, wanted(demand));
+  return std::max<std::int64_t>(0, calls - asked - out.limit);
+}
+
+std::int64_t SegmentPipe::rows_ahead() const {
+  return out.limit + beyond_limit({.rows = 0});
+}
+
+bool SegmentPipe::has_enough() const {
+  return !has_credit() ||
+         (out.limit != kUnlimited && out.ready_rows() > out.limit);
+}
+
 void SegmentPipe::grow_width(int blocked_calls, int all_calls) {
   const int limit = cap > 0 ? cap : kMaxWidth;
   if (!blocking) {
@@ -28,7 +59,7 @@ void SegmentPipe::grow_width(int blocked_calls, int all_calls) {
   }
   // All calls wait, none has come back since: double.
   if (run_.config().autotune && blocked_calls >= all_calls && active >= width &&
-      all_calls < limit && width < limit) {
+      all_calls < limit && width < limit && !has_enough()) {
     width = std::min(limit, width * 2);
     tuned_at = 0;  // what was counted until now is of fewer calls
     run_.log(label(), absl::StrCat("width ", width),
@@ -40,7 +71,7 @@ void SegmentPipe::grow_width(int blocked_calls, int all_calls) {
 void SegmentPipe::start_width(int calls) {
   if (blocking) return;
   blocking = true;
-  const int found = run_.config().autotune ? calls : active;
+  const int found = run_.config().autotune && !has_enough() ? calls : active;
   width = cap > 0 ? cap : std::clamp(found, 2, kMaxWidth);
   run_.log(label(), absl::StrCat("runs on the blocking lane, width ", width),
            "its calls wait for more than 80 % of their time");
@@ -78,15 +109,15 @@ void SegmentPipe::tune(std::int64_t now) {
                       static_cast<double>(now - tuned_at);
   const double rate_before = width_search.last_rate();
   const int before = width;
-  const bool wanted = has_credit();
-  width = width_search.next(width, kMaxWidth, rate, wanted);
+  const bool enough = has_enough();
+  width = width_search.next(width, kMaxWidth, rate, !enough);
   if (width != before) {
     run_.log(label(), absl::StrCat("width ", before, " -> ", width),
-             wanted
-                 ? absl::StrCat("rate ", static_cast<std::int64_t>(rate * 1e9),
+             enough
+                 ? std::string("the next stage has enough")
+                 : absl::StrCat("rate ", static_cast<std::int64_t>(rate * 1e9),
                                 " calls/s, was ",
-                                static_cast<std::int64_t>(rate_before * 1e9))
-                 : std::string("the next stage has enough"));
+                                static_cast<std::int64_t>(rate_before * 1e9)));
   }
   tuned_at = now;
   tuned_calls = completed_calls;

@@ -1,5 +1,6 @@
 // Sequencers: state machines that one worker at a time advances.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/runtime/pipe.h"
@@ -368,6 +369,7 @@ bool SequencerPipe::find_rows(int input, std::int64_t rows, bool critical,
 bool SequencerPipe::find_in_turns(std::int64_t outputs, bool critical,
                                   ClaimKind kind, Work& work) {
   const TurnOrder& turns = *need_.turns;
+  if (turns.cycle == 0) return find_drawn(outputs, critical, kind, work);
   if (turns.any_order) return find_in_any_order(outputs, kind, work);
   std::int64_t to_open = 0;
   for (std::size_t place = 0; place < turns.inputs.size(); ++place) {
@@ -383,6 +385,30 @@ bool SequencerPipe::find_in_turns(std::int64_t outputs, bool critical,
     }
   }
   return turns.cycle == 1 && find_one_by_one(outputs, kind, work);
+}
+
+bool SequencerPipe::find_drawn(std::int64_t outputs, bool critical,
+                               ClaimKind kind, Work& work) {
+  // One that ends leaves its outputs to others, which nobody knows before.
+  const std::vector<int>& drawn = need_.turns->inputs;
+  const std::size_t n =
+      std::min(drawn.size(), static_cast<std::size_t>(outputs));
+  absl::InlinedVector<std::int64_t, 16> rows(pipes_.size(), 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (drawn[i] >= 0) ++rows[static_cast<std::size_t>(drawn[i])];
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (drawn[i] < 0) continue;
+    // All that it gives among those outputs, at the first of them.
+    const std::int64_t of_input =
+        std::exchange(rows[static_cast<std::size_t>(drawn[i])], 0);
+    if (of_input > 0 &&
+        find_rows(drawn[i], of_input, critical && i == 0, kind, work)) {
+      return true;
+    }
+  }
+  const std::vector<int>& by = need_.turns->next;
+  return !by.empty() && find_rows(by.front(), outputs, false, kind, work);
 }
 
 bool SequencerPipe::find_one_by_one(std::int64_t outputs, ClaimKind kind,

@@ -368,9 +368,13 @@ TEST(Simulation, WithPrefetchZeroWhatWasGivenBackWaitsForTheConsumer) {
 TEST(Simulation, WithPrefetchNoCallBeginsFurtherAheadOfTheConsumer) {
   for (int seed = 0; seed < seeds(); ++seed) {
     RandomStream random(static_cast<std::uint64_t>(seed), 78);
-    Simulation simulation(schedule(seed));
+    SimulationOptions options = schedule(seed);
+    options.blocking = 0;  // how wide the calls are then is another matter
+    Simulation simulation(options);
+    const int cores = static_cast<int>(1 + random.below(3));
     std::int64_t started = 0;
     const auto longest = static_cast<std::int64_t>(1 + random.below(7));
+    const auto cycle = static_cast<std::int64_t>(1 + random.below(5));
     Dataset dataset = Dataset::range(12).interleave(
         [&started, longest](std::int64_t x) {
           return Dataset::range(x * 5 % longest)
@@ -379,19 +383,53 @@ TEST(Simulation, WithPrefetchNoCallBeginsFurtherAheadOfTheConsumer) {
                 return y;
               });
         },
-        {.cycle_length = static_cast<std::int64_t>(1 + random.below(5)),
+        {.cycle_length = cycle,
          .block_length = static_cast<std::int64_t>(1 + random.below(3)),
          .deterministic = random.below(3) > 0});
     const auto rows = static_cast<std::int64_t>(1 + random.below(3));
     const auto n = static_cast<std::int64_t>(random.below(10));
     if (rows > 1) dataset = dataset.batch(rows);
-    Iterator it = dataset.prefetch(n).iterator_on(simulation);
+    // Each map is as wide as the cores, and each open dataset has one.
+    const std::int64_t open = std::max(cycle, rows * (n + 1));
+    const std::int64_t beyond = n == 0 ? 0 : open * (cores - 1);
+    Iterator it = dataset.prefetch(n)
+                      .with_options({.cpu_budget = cores})
+                      .iterator_on(simulation);
     for (std::int64_t i = 1; it.next(); ++i) {
-      EXPECT_LE(started, rows * (i + n)) << "seed " << seed << ", output " << i;
+      EXPECT_LE(started, rows * (i + n) + beyond)
+          << "seed " << seed << ", output " << i;
       simulation.run_ahead(static_cast<int>(random.below(60)));
-      EXPECT_LE(started, rows * (i + n)) << "seed " << seed << ", after " << i;
+      EXPECT_LE(started, rows * (i + n) + beyond)
+          << "seed " << seed << ", after " << i;
     }
     EXPECT_FALSE(simulation.stuck()) << "seed " << seed;
+  }
+}
+
+TEST(Simulation, WithPrefetchAMapHasAsManyCallsAtOnceAsThereAreCores) {
+  for (const std::int64_t n : {0, 1, 2, 5}) {
+    for (const int cores : {1, 3, 4}) {
+      SimulationOptions options;
+      options.workers = cores;
+      options.blocking = 0;
+      options.overdue = 0;
+      Simulation simulation(options);
+      std::int64_t started = 0;
+      Iterator it = Dataset::range(100)
+                        .map([&started](std::int64_t x) {
+                          ++started;
+                          return x;
+                        })
+                        .prefetch(n)
+                        .iterator_on(simulation);
+      for (std::int64_t i = 1; i <= 50; ++i) {
+        ASSERT_TRUE(it.next());
+        simulation.run_ahead(1000);
+        const std::int64_t ahead =
+            n == 0 ? 0 : std::max<std::int64_t>(n, cores - 1);
+        EXPECT_EQ(started, i + ahead) << "n " << n << ", " << cores << " cores";
+      }
+    }
   }
 }
 

@@ -12,8 +12,12 @@ namespace {
 
 // Pieces in one item: the stage behind takes them one by one.
 constexpr int kMaxChosenParts = 64;
+// Choices that are looked at ahead, so that datasets chosen later work already.
+constexpr std::int64_t kForeseenChoices = 32;
 
-struct Choices final : SequencerState {};
+struct Choices final : SequencerState {
+  TurnOrder turns;  // what the last step waits for
+};
 
 class Choose final : public SequencerOp {
  public:
@@ -65,7 +69,7 @@ class Choose final : public SequencerOp {
       const SequencerContext&) const override {
     return std::make_unique<Choices>();
   }
-  StatusOr<Step> step(SequencerState&, Inputs& in,
+  StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
     std::int64_t room = out.room();
     for (int parts = 0; room > 0 && parts < kMaxChosenParts;) {
@@ -91,7 +95,7 @@ class Choose final : public SequencerOp {
           out.emit(in.take(input, 1));
           in.take(0, 1);
         } else if (!in.ended(input)) {
-          return Step::need_each(input, 1, 1.0 / static_cast<double>(n_));
+          return need(s.as<Choices>(), input, in);
         } else if (stop_) {
           return Step::end();
         } else {
@@ -110,6 +114,23 @@ class Choose final : public SequencerOp {
   }
 
  private:
+  /// Waits for `input`, and says which ones the choices at hand name after it.
+  Step need(Choices& state, int input, const Inputs& in) const {
+    const Rows choices = in.peek(0, kForeseenChoices);
+    state.turns.cycle = 0;
+    state.turns.next.assign(1, 0);
+    state.turns.inputs.assign(1, input);
+    for (std::int64_t i = 1; i < choices.size(); ++i) {
+      const StatusOr<std::int64_t> chosen =
+          value_of(choices.block(), choices.at(i));
+      state.turns.inputs.push_back(
+          chosen.ok() ? static_cast<int>(*chosen) + 1 : TurnOrder::kAtHand);
+    }
+    Step step = Step::need(input);
+    step.turns = &state.turns;
+    return step;
+  }
+
   StatusOr<std::int64_t> value_of(const Block& block, std::int64_t row) const {
     const Element element = block.element(row);
     if (element.size() != 1 || element[0].dtype() != DType::kInt64 ||

@@ -16,11 +16,15 @@ namespace {
 
 // Pieces in one item: the stage behind takes them one by one.
 constexpr int kMaxSampledParts = 64;
+// Draws that are made ahead, so that datasets drawn later work already.
+constexpr std::size_t kForeseenDraws = 32;
 
 struct Draws final : SequencerState {
   std::uint64_t key = 0;
   std::uint64_t next = 0;
   std::vector<bool> ended;
+  TurnOrder turns;             // what the last step waits for
+  std::uint64_t drawn_at = 0;  // the first of those draws
 };
 
 class Sample final : public SequencerOp {
@@ -91,18 +95,19 @@ class Sample final : public SequencerOp {
     auto& state = s.as<Draws>();
     std::int64_t room = out.room();
     for (int parts = 0; room > 0 && parts < kMaxSampledParts;) {
-      const int input = draw(state);
+      const int input = draw(state, state.next);
       if (input < 0) return Step::end();
       if (in.available(input) > 0) {
         out.emit(in.take(input, 1));
         ++parts;
         --room;
       } else if (!in.ended(input)) {
-        return Step::need_each(input, 1, 1.0 / static_cast<double>(n_));
+        return need(state, input);
       } else if (options_.stop_on_empty_dataset) {
         return Step::end();
       } else {
         state.ended[static_cast<std::size_t>(input)] = true;
+        state.turns.inputs.clear();  // the others share its draws
       }
       ++state.next;
     }
@@ -127,14 +132,31 @@ class Sample final : public SequencerOp {
                                     : options_.weights[i];
   }
 
-  /// The input that gives the next element; -1 when none is left.
-  int draw(const Draws& state) const {
+  /// Waits for `input`, and says which ones come after it.
+  Step need(Draws& state, int input) const {
+    std::vector<int>& drawn = state.turns.inputs;
+    const std::size_t past =
+        std::min<std::size_t>(state.next - state.drawn_at, drawn.size());
+    drawn.erase(drawn.begin(),
+                drawn.begin() + static_cast<std::ptrdiff_t>(past));
+    state.drawn_at = state.next;
+    state.turns.cycle = 0;
+    while (drawn.size() < kForeseenDraws) {
+      drawn.push_back(draw(state, state.next + drawn.size()));
+    }
+    Step step = Step::need(input);
+    step.turns = &state.turns;
+    return step;
+  }
+
+  /// The input that gives the element of draw `number`; -1 when none is left.
+  int draw(const Draws& state, std::uint64_t number) const {
     double total = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       if (!state.ended[i]) total += weight(i);
     }
     if (total <= 0) return -1;
-    const auto block = philox(state.key, 0, state.next);
+    const auto block = philox(state.key, 0, number);
     const std::uint64_t bits =
         block[0] | (static_cast<std::uint64_t>(block[1]) << 32);
     double at = static_cast<double>(bits >> 11) * 0x1.0p-53 * total;
