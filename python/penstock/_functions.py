@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock import _penstock
+from penstock._by_value import by_value
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._identity import function_identity
 from penstock._look import look
@@ -37,7 +38,7 @@ class Lowered:
     reason: str
     name: str
     stage: str = field(default="", compare=False)
-    fn: Any = field(default=None, compare=False)  # as the user wrote it
+    fn: Any = field(default=None, compare=False)  # what it reads is by value
     asked: int = field(default=AUTOTUNE, compare=False)  # calls at once
 
     def parallel_calls(self, asked: int) -> int:
@@ -83,6 +84,7 @@ def lower(
         )
     check_signature(op, output_signature)
     check_arity(op, fn, input_spec)
+    fn = by_value(fn)
     refusals: list[str] = []
     for rung in _rungs(executor):
         lowered = rung(fn, kind, op, executor, input_spec, output_signature)
@@ -238,7 +240,7 @@ def lower_scan(fn: Any, init: Any, spec: Any, signature: Any) -> tuple[Any, Any]
         raise InvalidArgumentError(f"scan: {wrong.describe()}") from None
     except TraceRefused as refused:
         return refused.describe(), None
-    return Lowered(program.scan(), "", function_name(fn)), output
+    return Lowered(program.scan(), "", function_name(fn), fn=fn), output
 
 
 def _auto(

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock._by_value import plain_name
 from penstock._kinds import is_library
 from penstock._look import in_class, intercepts, look, state_of
 from penstock._purity import only_reads
@@ -60,7 +61,7 @@ class _Identity:
         for scope, name, value in self._constants:
             if {(scope, name), (0, name)} & self._assigned:
                 continue
-            self._text(f"{name}=")
+            self._text(f"{plain_name(name)}=")
             if isinstance(value, np.ndarray) and value.nbytes > _MAX_BYTES:
                 self._text(f"{value.dtype}{value.shape};")
             elif isinstance(value, _CONTAINERS) and len(value) > _MAX_ITEMS:
@@ -101,7 +102,8 @@ class _Identity:
             self._text(f"module {value.__name__};")
         elif isinstance(value, types.CodeType):
             self._hash.update(value.co_code)
-            self._text(repr((value.co_names, value.co_varnames)))
+            names = tuple(map(plain_name, value.co_names))
+            self._text(repr((names, value.co_varnames)))
             for constant in value.co_consts:
                 self._add(constant, depth + 1)
         elif isinstance(value, types.FunctionType):
@@ -198,7 +200,7 @@ class _Identity:
             if _is_plain(value, 0):
                 self._constants.append((scope, name, value))
         elif isinstance(value, (types.FunctionType, type)):
-            self._text(f"{name}=")
+            self._text(f"{plain_name(name)}=")
             if _is_foreign(value.__module__):
                 self._text(f"{value.__module__}.{value.__qualname__};")
             else:

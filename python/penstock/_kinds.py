@@ -21,7 +21,7 @@ CONSTANTS = (bool, int, float, complex, str, bytes, type(None), np.generic, rang
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _HEAP_TYPE = 1 << 9  # of type.__flags__: made by a class statement
 MAX_DEPTH = 8
-_MAX_ITEMS = 10_000  # that are looked into
+MAX_ITEMS = 10_000  # that are looked into
 
 
 def items_in(container: Any) -> list[Any]:
@@ -46,7 +46,7 @@ def level_of(value: Any, depth: int = 0) -> int:
     if type(value) not in (tuple, frozenset, list, set, dict):
         return writable
     items = items_in(value)
-    if depth == MAX_DEPTH or len(items) > _MAX_ITEMS:
+    if depth == MAX_DEPTH or len(items) > MAX_ITEMS:
         return MAX_DEPTH
     inner = max((level_of(item, depth + 1) for item in items), default=0)
     return inner + 1 if inner > 0 else writable

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _arguments as check
+from penstock._by_value import by_value
 from penstock._deriving import Deriving
 from penstock._functions import Lowered, check_arity, check_callable, lower, lower_scan
 from penstock._identity import function_identity
@@ -124,7 +125,7 @@ class Mapping(Deriving):
         }
         if kind == "element":
             kwargs["output_signature"] = output_signature
-        return self._derive(native, op, fn, functions=(lowered,), **kwargs)
+        return self._derive(native, op, lowered.fn, functions=(lowered,), **kwargs)
 
     def flat_map(
         self,
@@ -153,7 +154,7 @@ class Mapping(Deriving):
         return self._derive(
             native,
             "flat_map",
-            fn,
+            lowered.fn,
             functions=(lowered,),
             output_signature=output_signature,
             name=name,
@@ -194,7 +195,7 @@ class Mapping(Deriving):
         return self._derive(
             native,
             op,
-            fn,
+            lowered.fn,
             functions=(lowered,),
             cycle_length=cycle_length,
             block_length=block_length,
@@ -217,7 +218,9 @@ class Mapping(Deriving):
         native = self._native.take_while(
             lowered.handle, check.stage_name("take_while", name)
         )
-        return self._derive(native, "take_while", fn, functions=(lowered,), name=name)
+        return self._derive(
+            native, "take_while", lowered.fn, functions=(lowered,), name=name
+        )
 
     def scan(
         self,
@@ -238,6 +241,7 @@ class Mapping(Deriving):
         check_callable("scan", "fn", fn)
         signature = check_signature("scan", output_signature)
         check_arity("scan", fn, self._native.element_spec, states=1)
+        fn = by_value(fn)
         lowered, spec = lower_scan(fn, init, self._native.element_spec, signature)
         traced = isinstance(lowered, Lowered)
         native = self._native.scan(

@@ -173,7 +173,7 @@ class Ordering(Deriving):
         return self._derive(
             native,
             op,
-            class_func,
+            lowered.fn,
             target_dist,
             functions=(lowered,),
             initial_dist=initial_dist,

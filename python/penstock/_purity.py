@@ -192,7 +192,7 @@ def _check_function(
     object which belongs to the caller, so that it may be written."""
     code = fn.__code__
     known = dict(captured_by(fn))
-    why = _imports(fn, known)
+    why = add_imports(fn, known)
     if why:
         return why
     given = dict(defaults_of(fn))
@@ -241,7 +241,7 @@ def _check_function(
     return ""
 
 
-def _imports(fn: types.FunctionType, known: dict[str, Any]) -> str:
+def add_imports(fn: types.FunctionType, known: dict[str, Any]) -> str:
     """Adds what it imports to `known`, or says why that cannot be looked at."""
     for code in codes_of(fn.__code__):
         instructions = instructions_of(code)

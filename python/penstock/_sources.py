@@ -168,7 +168,8 @@ class Sources:
         """What the iterator ``fn(*args)`` gives; a new one each iteration.
 
         If the iterator has ``state_dict`` and ``load_state_dict``, a restored
-        pipeline continues it; else it is read again from its start.
+        pipeline continues it; else it is read again from its start. It reads what
+        the program has when it runs: a list that has grown gives more.
 
         >>> import penstock as ps
         >>> def words():

@@ -53,6 +53,9 @@ _TELLS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT", "COMPARE_OP", "IS_OP", "CONTAINS_O
 _COPIES = frozenset(
     "GET_ITER UNPACK_SEQUENCE LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE".split()
 )
+_STORES = ("STORE_FAST", "STORE_DEREF")
+# Methods that give what is in a container, and how much deeper that lies.
+_HANDS_OUT = {"get": -1, "keys": 0, "values": 0, "items": 1, "copy": 0}
 _SUBSCRIPTS = ("BINARY_SUBSCR", "BINARY_SLICE")
 # ... that make something new of an array, or nothing.
 _TAKES_NOTHING_ALONG = ("BINARY_", "COMPARE_OP", "UNARY_", "POP_", "CONTAINS_OP",
@@ -63,7 +66,12 @@ _TOUCHES_NOTHING = ("KW_NAMES", "EXTENDED_ARG", "NOP")
 _MOVES = ("STORE_", "POP_", "SWAP", "COPY", "ROT_", "DUP_")
 _READING_BUILTINS = frozenset(
     "len sum min max any all sorted enumerate zip list tuple set frozenset dict "
-    "reversed str repr bool".split()
+    "reversed str repr bool isinstance iter map filter print".split()
+)
+# Modules of which no function writes into a list, and some functions of others.
+_READING_MODULES = frozenset("math statistics itertools json copy posixpath".split())
+_READING_FUNCTIONS = frozenset(
+    "choice choices sample bisect bisect_left bisect_right".split()
 )
 
 
@@ -87,6 +95,8 @@ class Use:
         self._above = above  # values that come to lie above it at once
         self.returned = False  # an array that is the function's result
         self.of_library = False  # what a library's module or class holds
+        self.result_is_read = False  # by the engine, which the function returns to
+        self._visited: set[tuple[int, str, int]] = set()  # local variables
 
     def part(self, value: Any, name: str) -> tuple[Any, str]:
         """What of a module, class or object is used, and its name."""
@@ -169,9 +179,8 @@ class Use:
         )
 
     def _is_given_to_library(self, call: dis.Instruction, depth: int) -> bool:
-        path, root = self._called(call, depth)
-        value = self._fn.__globals__.get(root)
-        if value is None:
+        path, root, value = self._called(call, depth)
+        if not root or value is None:
             return not path and hasattr(builtins, root)
         for part in path:
             if not isinstance(value, (types.ModuleType, type)):
@@ -190,6 +199,13 @@ class Use:
             op = user.opname
             if op.startswith(_TELLS):
                 return True
+            if op == "RETURN_VALUE":
+                return self.result_is_read
+            if op.startswith("BUILD_"):
+                level += 1  # it is in there
+                continue
+            if op.startswith(_STORES):
+                return self._is_local(user, depth, level)
             if op in _SUBSCRIPTS:
                 if depth == 1:
                     return True  # as an index
@@ -198,16 +214,81 @@ class Use:
                     return True
                 level -= not slices
                 continue
-            if level > 1:
-                return False  # what is in there may be written
-            if op in ATTRIBUTE:
-                return user.argval in _READERS
-            if op in _COPIES:
-                return True
-            if op.startswith("BINARY_"):
-                return not is_inplace(user) or depth == 1
-            return op.startswith(("CALL", "PRECALL")) and self._is_read_by(user, depth)
+            if op.startswith(("CALL", "PRECALL")):
+                return self._is_read_by(user, depth, level)
+            if level == 1:
+                if op in ATTRIBUTE:
+                    return user.argval in _READERS
+                return op in _COPIES or (
+                    op.startswith("BINARY_") and (not is_inplace(user) or depth == 1)
+                )
+            # What is in there may be written.
+            if op == "GET_ITER":
+                return self._is_looped_over(level - 1)
+            if op not in ATTRIBUTE or user.argval not in _HANDS_OUT:
+                return False
+            name = user.argval
+            user, depth = self._consumer()
+            if user is None or not user.opname.startswith(("CALL", "PRECALL")):
+                return False
+            if depth <= (user.arg or 0):
+                return False
+            self._at += user.opname == "PRECALL"
+            level += _HANDS_OUT[name]
         return True
+
+    def _is_local(self, stores: dis.Instruction, depth: int, level: int) -> bool:
+        """Whether the local variable that it becomes is only looked into."""
+        pair = pair_of(stores)
+        name = stores.argval
+        if pair:
+            both = stores.opname.count("STORE_FAST") == 2
+            if depth > 1 and not both:
+                return False
+            name = pair[depth - 1] if both else pair[0]
+        return self._variable_is_read(self._fn, str(name), level)
+
+    def _variable_is_read(
+        self, fn: types.FunctionType, name: str, level: int
+    ) -> bool:
+        code = fn.__code__
+        if level <= 0 or (id(code), name, level) in self._visited:
+            return True
+        if name in code.co_freevars:
+            return False  # somebody else's
+        self._visited.add((id(code), name, level))
+        for inner in codes_of(code):
+            instructions = instructions_of(inner)
+            for at, instruction in enumerate(instructions):
+                for loaded, above in loads_of(instruction):
+                    if loaded != name:
+                        continue
+                    use = Use(fn, instructions, at, above)
+                    use._visited = self._visited
+                    use.result_is_read = self.result_is_read and (
+                        fn is self._fn and inner is code
+                    )
+                    if not use._only_reads(level):
+                        return False
+        return True
+
+    def _is_looped_over(self, level: int) -> bool:
+        """Whether the variables of a loop over it are only looked into."""
+        following = iter(self._instructions[self._at + 1 :])
+        if next(following).opname != "FOR_ITER":
+            return False
+        stores = next(following)
+        names: list[Any] = []
+        wanted = 1
+        if stores.opname == "UNPACK_SEQUENCE":
+            level, wanted = level - 1, stores.arg or 0
+            stores = next(following)
+        while len(names) < wanted and stores.opname.startswith("STORE_FAST"):
+            names += pair_of(stores) or [stores.argval]
+            stores = next(following)
+        return len(names) >= wanted and all(
+            self._variable_is_read(self._fn, str(n), level) for n in names
+        )
 
     def _consumer(self) -> tuple[dis.Instruction | None, int]:
         """The instruction that takes the value from the stack, if that can be told.
@@ -271,36 +352,72 @@ class Use:
             )
         return (user.arg or 0) - named
 
-    def _is_read_by(self, call: dis.Instruction, depth: int) -> bool:
+    def _is_read_by(self, call: dis.Instruction, depth: int, level: int) -> bool:
         """Whether it is an argument of a function that only reads."""
-        path, name = self._called(call, depth)
+        path, name, callee = self._called(call, depth)
         if not name:
-            return False
-        callee = self._fn.__globals__.get(name)
+            return level == 1 and path == ["join"]  # of a str
         if callee is None:
-            return not path and name in _READING_BUILTINS and hasattr(builtins, name)
+            return (
+                level == 1
+                and not path
+                and name in _READING_BUILTINS
+                and hasattr(builtins, name)
+            )
         if callee is np:
-            return len(path) == 1  # no function of NumPy itself writes into a list
+            return level == 1 and len(path) == 1  # NumPy itself writes into no list
         for part in path:
             if not isinstance(callee, types.ModuleType):
                 return False
-            callee = getattr(callee, part, None)
-        # Nor does one of ours.
-        return isinstance(callee, types.FunctionType) and (
-            callee.__module__.partition(".")[0] == "penstock"
+            callee = attribute_of(callee, part)
+        home = str(look(callee, "__module__", ""))
+        if isinstance(callee, types.FunctionType) and not is_library(home):
+            return self._is_read_by_helper(callee, call, depth, level)
+        if level > 1:
+            return False
+        if isinstance(callee, types.FunctionType) and home.startswith("penstock"):
+            return True  # nor does one of ours
+        return home.lstrip("_") in _READING_MODULES or (
+            home.lstrip("_") in ("random", "bisect")
+            and look(callee, "__name__") in _READING_FUNCTIONS
         )
 
-    def _called(self, call: dis.Instruction, depth: int) -> tuple[list[str], str]:
-        """The attributes and the global by which a function was got; "": not told."""
+    def _is_read_by_helper(
+        self, callee: types.FunctionType, call: dis.Instruction, depth: int, level: int
+    ) -> bool:
+        before = self._before().opname
+        if call.opname in _CALLS_WITH_NAMES or before == "KW_NAMES":
+            return False
+        if not call.opname.startswith(("PRECALL", "CALL_FUNCTION", "CALL")):
+            return False
+        if call.opname == "CALL_FUNCTION_EX":
+            return False
+        place = (call.arg or 0) - depth
+        if not 0 <= place < callee.__code__.co_argcount:
+            return False
+        name = callee.__code__.co_varnames[place]
+        return self._variable_is_read(callee, name, level)
+
+    def _called(self, call: dis.Instruction, depth: int) -> tuple[list[str], str, Any]:
+        """The attributes by which a function was got, of which variable, and what
+        that is; "": not told, or of a constant str."""
         names = call.opname in _CALLS_WITH_NAMES
         at = self._callee((call.arg or 0) + names - depth)
         path: list[str] = []
         while at >= 0 and self._instructions[at].opname in ATTRIBUTE:
             path.insert(0, str(self._instructions[at].argval))
             at -= 1
-        if at < 0 or self._instructions[at].opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
-            return [], ""
-        return path, str(self._instructions[at].argval)
+        if at < 0:
+            return [], "", None
+        root = self._instructions[at]
+        name = str(root.argval)
+        if root.opname == "LOAD_DEREF":
+            captured = dict(captured_by(self._fn))
+            return (path, name, captured[name]) if name in captured else ([], "", None)
+        if root.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            return path, name, self._fn.__globals__.get(name)
+        is_text = root.opname == "LOAD_CONST" and isinstance(root.argval, (str, bytes))
+        return (path if is_text else []), "", None
 
     def _callee(self, arguments_before: int) -> int:
         """Where the function was loaded whose argument it is; -1: not told."""

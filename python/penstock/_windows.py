@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _arguments as check
+from penstock._by_value import by_value
 from penstock._deriving import Deriving
 from penstock._errors import InvalidArgumentError
 from penstock._functions import check_callable, dataset_function, lower
@@ -130,10 +131,13 @@ class Windows(Deriving):
             of_window = (TensorSpec((), "int64"), DatasetSpec(inner))
             reduce = lower(reduce_fn, "dataset", op, "auto", of_window)
         else:
+            reduce_fn = by_value(reduce_fn)
+            window_size_func = by_value(window_size_func)
             # The engine knows no identity of window_size_func.
             reduce = dataset_function(
                 reduce_fn, function_identity((reduce_fn, window_size_func))
             )
+            reduce.fn = reduce_fn
         native = self._native.group_by_window(
             key.handle,
             reduce.handle,
@@ -144,8 +148,8 @@ class Windows(Deriving):
         return self._derive(
             native,
             op,
-            key_fn,
-            reduce_fn,
+            key.fn,
+            reduce.fn,
             functions=(key, reduce),
             window_size=window_size,
             window_size_func=window_size_func,
@@ -193,7 +197,7 @@ class Windows(Deriving):
         return self._derive(
             native,
             op,
-            len_fn,
+            length.fn,
             boundaries,
             batch_sizes,
             functions=(length,),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock import _penstock
+from penstock._by_value import original
 from penstock._errors import InvalidArgumentError, WorkerError
 from penstock._look import look, state_of
 
@@ -54,10 +55,17 @@ def pickle_function(op: str, fn: Any, signature: Any = None) -> bytes:
     pickle."""
     import cloudpickle
 
-    try:
+    def dumps(fn: Any) -> bytes:
         sent = fn if signature is None else (fn, signature)
         return cloudpickle.dumps(sent)  # type: ignore[no-any-return]
+
+    try:
+        return dumps(fn)
     except Exception as error:
+        # A module's own function goes by its name, whatever else is in there.
+        given = original(fn)
+        if given is not fn:
+            return pickle_function(op, given, signature)
         culprit = find_unpicklable(fn)
         where = f": {culprit}" if culprit else ""
         raise InvalidArgumentError(
