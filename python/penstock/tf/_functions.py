@@ -24,6 +24,7 @@ from penstock.tf._ragged import RaggedTensor
 from penstock.tf._shapes import RaggedTensorSpec
 from penstock.tf._values import (
     _SMALL,
+    alike,
     convert_to_tensor,
     has_traced,
     list_dtype,
@@ -65,7 +66,9 @@ class Dialect:
 
     @staticmethod
     def operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-        """Small integers are divided as float32."""
+        """What is no tensor takes the other's dtype; small integers are divided
+        as float32."""
+        a, b = alike(b, a), alike(a, b)
         if name == "divide":
             kinds = [x.dtype for x in (a, b) if hasattr(x, "dtype")]
             if all(kind in _SMALL for kind in kinds):
