@@ -82,7 +82,7 @@ _BATCHES = {"batch", "padded_batch", "ragged_batch", "rebatch"}
 _FIXABLE = re.compile(
     r"branch|depends on data|if |truth|print|a mask|has a try|while|bool\b"
     r"|makes a Python (int|float|number) of data"
-    r"|has no native form|uses the module (np\.|numpy\.)?random"
+    r"|has no native form|calls (np\.|numpy\.)?random\."
 )
 _DRAWS = {"rand", "randn", "randint", "uuid1", "uuid4", "urandom", "secrets"}
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)

@@ -19,7 +19,7 @@ from penstock._dataset import Dataset
 from penstock._options import AUTOTUNE
 from penstock._spec import UNKNOWN_SPEC, TensorSpec
 from penstock._trace_errors import TraceRefused, refuse
-from penstock._trace_value import Traced, TracedBytes, current
+from penstock._trace_value import ConstantBytes, Traced, TracedBytes, current
 
 # Methods whose arguments are constants, and those that take a function.
 _PLAIN = frozenset(
@@ -34,7 +34,7 @@ def _depends(value: Any) -> bool:
     if isinstance(value, Traced):
         return not value.is_constant
     if isinstance(value, TracedBytes):
-        return True
+        return not isinstance(value, ConstantBytes)
     if isinstance(value, dict):
         return any(_depends(v) for v in value.values())
     return isinstance(value, (list, tuple)) and any(_depends(v) for v in value)
@@ -46,6 +46,8 @@ def _plain(value: Any) -> Any:
         return value.dataset
     if isinstance(value, Traced):
         return value._value[()]
+    if isinstance(value, ConstantBytes):
+        return value.value
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
     if type(value) in (list, tuple):

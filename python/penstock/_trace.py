@@ -25,7 +25,14 @@ from penstock._trace_inspect import inspect_function
 from penstock._trace_methods import array
 from penstock._trace_numpy import as_constant, cast, ufunc
 from penstock._trace_ragged import TracedRagged
-from penstock._trace_value import Traced, TracedBytes, Tracer, current_or_none
+from penstock._trace_value import (
+    ConstantBytes,
+    Traced,
+    TracedBytes,
+    Tracer,
+    constant_strings,
+    current_or_none,
+)
 
 _loops_installed = False
 
@@ -208,6 +215,8 @@ def _depends(value: Any) -> bool:
         return any(_depends(v) for v in value)
     if isinstance(value, dict):
         return any(_depends(v) for v in value.values())
+    if isinstance(value, ConstantBytes):
+        return False
     return isinstance(value, (TracedBytes, TracedRagged)) or bool(
         in_class(type(value), "__penstock_template__")
     )
@@ -217,6 +226,11 @@ def _leaves(value: Any, splits: list[list[int]]) -> Any:
     if isinstance(value, TracedRagged):
         splits.append([s._id for s in value.nested_row_splits])
         return value.values._id
+    text = constant_strings(value)
+    if text is not None:
+        value = text
+    if isinstance(value, ConstantBytes) and value.shape:
+        raise TraceRefused("a result of several strings that are constants")
     if isinstance(value, (Traced, TracedBytes)):
         splits.append([])
         return value._id

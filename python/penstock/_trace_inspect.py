@@ -14,6 +14,7 @@ import builtins
 import dis
 import functools
 import math
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +25,12 @@ from penstock import _trace_methods, _trace_numpy
 from penstock._dtypes import DType
 from penstock._look import in_class, intercepts, look
 from penstock._trace_errors import TraceRefused, line_of, refuse
-from penstock._trace_value import MAX_NODES, Traced, current_or_none
+from penstock._trace_value import (
+    MAX_NODES,
+    Traced,
+    constant_strings,
+    current_or_none,
+)
 
 # Instructions that act on something outside of the function.
 _REFUSED = {
@@ -51,6 +57,22 @@ _REFUSED = {
     "LOAD_LOCALS": "reads its local variables",
 }
 _MAX_CONTAINER = 100_000
+# What a module of a library may hold that a function reads.
+_MEMBERS = frozenset((bool, int, float, str, bytes, types.ModuleType))
+
+
+def _is_known(module: types.ModuleType) -> bool:
+    name = str(look(module, "__name__", ""))
+    return module in (np, math) or name.partition(".")[0] == "penstock"
+
+
+def _is_installed(module: types.ModuleType) -> bool:
+    """Whether a module is Python's or a library's, not the user's own."""
+    held = vars(module)
+    name, file = str(held.get("__name__", "")), held.get("__file__")
+    if name.partition(".")[0] in sys.stdlib_module_names or type(file) is not str:
+        return name != "__main__"
+    return "site-packages" in file or "dist-packages" in file
 
 
 class TypeFunction:
@@ -87,13 +109,61 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         dotted = f"{self._module.__name__}.{name}"
         try:
-            value = getattr(self._module, name)
-        except AttributeError:
-            refuse(f"{dotted} does not exist")
-        try:
+            value = self._sandbox.member(self._module, name, dotted)
             return self._sandbox.resolve(value, dotted)
         except TraceRefused as refused:
             refuse(refused.reason)
+
+
+class FrozenObject:
+    """An object of a class of the user's, whose attributes are constants."""
+
+    def __init__(self, value: Any, name: str, sandbox: Sandbox) -> None:
+        self._penstock_object = value
+        self._penstock_name = name
+        self._penstock_sandbox = sandbox
+
+    def __getattr__(self, name: str) -> Any:
+        dotted = f"{self._penstock_name}.{name}"
+        sandbox = self._penstock_sandbox
+        value = self._penstock_object
+        try:
+            held = in_class(type(value), name)
+            if isinstance(held, property):
+                if type(held.fget) is not types.FunctionType:
+                    raise TraceRefused(f"uses {dotted}")
+                return sandbox.resolve(held.fget, dotted)(self)
+            own = vars(value)
+            if name in own:
+                return sandbox.resolve(own[name], dotted)
+            if type(held) is types.FunctionType:
+                return functools.partial(sandbox.resolve(held, dotted), self)
+            if type(held) is staticmethod:
+                return sandbox.resolve(held.__func__, dotted)
+            if held is None or in_class(type(held), "__get__") is not None:
+                raise TraceRefused(f"uses {dotted}")
+            return sandbox.resolve(held, dotted)
+        except TraceRefused as refused:
+            refuse(refused.reason)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__getattr__("__call__")(*args, **kwargs)
+
+    def _no(self, *_: object, **__: object) -> Any:
+        refuse(f"uses {self._penstock_name} as something else than an object")
+
+    __bool__ = __eq__ = __ne__ = __hash__ = __iter__ = _no
+    __contains__ = __getitem__ = __str__ = __repr__ = __format__ = _no
+
+
+def is_plain_object(value: Any) -> bool:
+    """Whether reading attributes of an object runs no code but properties."""
+    kind = type(value)
+    if in_class(kind, "__getattr__") is not None or isinstance(value, type):
+        return False
+    if isinstance(value, (tuple, list, dict, set, frozenset, str, bytes, int, float)):
+        return False
+    return type(getattr(value, "__dict__", None)) is dict
 
 
 class FrozenList(list):  # type: ignore[type-arg]
@@ -266,7 +336,11 @@ _KEEP_ALIVE = list(vars(np).values())
 class Sandbox:
     """Makes what a function may see out of what it would see."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Any = None) -> None:
+        # TensorFlow's functions are traced there once, with what they read as it
+        # is then: text is bytes, and objects are read as containers are.
+        self._text = getattr(dialect, "strings", None) is not None
+        self.reads_objects = self._text
         self.codes: set[types.CodeType] = set()
         self._functions: dict[int, Any] = {}
         self._inside: list[Any] = []
@@ -282,8 +356,10 @@ class Sandbox:
         if intercepts(kind):
             raise TraceRefused(f"uses {name}, a {kind.__name__}")
         if isinstance(value, (np.generic, np.ndarray)):
+            if self._text and isinstance(value, (str, bytes)):
+                return value.item()
             if value.dtype.kind in "SUO":
-                raise TraceRefused(f"uses {name}, an array of {value.dtype}")
+                return self._strings(value, name)
             return _trace_numpy.as_constant(value)
         if isinstance(value, (np.dtype, DType)):
             return value
@@ -305,10 +381,7 @@ class Sandbox:
         if isinstance(value, type):
             return self._type(value, name)
         if isinstance(value, types.ModuleType):
-            module = str(look(value, "__name__", ""))
-            if value in (np, math) or module.split(".")[0] == "penstock":
-                return Namespace(value, self)
-            raise TraceRefused(f"uses the module {name}")
+            return Namespace(value, self)
         if isinstance(value, types.FunctionType):
             return self.function(value, name)
         if isinstance(value, functools.partial):
@@ -321,9 +394,37 @@ class Sandbox:
             isinstance(value, tuple) and look(kind, "_fields") is not None
         ):
             return self._container(value, name)
+        if self.reads_objects and type(value) is types.MethodType:
+            if type(value.__func__) is types.FunctionType:
+                owner = self.resolve(value.__self__, f"the object of {name}")
+                return functools.partial(self.resolve(value.__func__, name), owner)
+        if self.reads_objects and is_plain_object(value):
+            return FrozenObject(value, name, self)
         if callable(value):
             raise TraceRefused(f"calls {name}")
         raise TraceRefused(f"uses {name}, a {kind.__name__}")
+
+    def member(self, module: types.ModuleType, attribute: str, dotted: str) -> Any:
+        """What a module holds under a name; of installed ones constants alone."""
+        if _is_known(module):
+            if not hasattr(module, attribute):
+                raise TraceRefused(f"{dotted} does not exist")
+            return getattr(module, attribute)
+        if attribute not in vars(module):  # nor is it made: that may run code
+            raise TraceRefused(f"{dotted} does not exist")
+        value = vars(module)[attribute]
+        if _is_installed(module) and type(value) not in _MEMBERS:
+            raise TraceRefused(f"{'calls' if callable(value) else 'uses'} {dotted}")
+        return value
+
+    def _strings(self, value: Any, name: str) -> Any:
+        self._count += value.size
+        if self._count > _MAX_CONTAINER:
+            raise TraceRefused(f"reads {name}, which is too large for a constant")
+        made = constant_strings(value, self._text)
+        if made is None:
+            raise TraceRefused(f"uses {name}, an array of {value.dtype}")
+        return made
 
     def _type(self, value: type, name: str) -> Any:
         if issubclass(value, np.generic):
@@ -497,9 +598,7 @@ class Sandbox:
             if step.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
                 raise TraceRefused(f"uses the module {dotted} as a value")
             dotted = f"{dotted}.{step.argval}"
-            if not hasattr(value, step.argval):
-                raise TraceRefused(f"{dotted} does not exist")
-            value = getattr(value, step.argval)
+            value = self.member(value, step.argval, dotted)
         resolved = self.resolve(value, dotted)
         if name not in names:
             names[name] = (
@@ -525,11 +624,11 @@ def _line(instruction: dis.Instruction) -> int | None:
 
 def inspect_function(fn: Any) -> tuple[Any, set[types.CodeType]]:
     """A copy of `fn` that can only be traced, or TraceRefused."""
-    sandbox = Sandbox()
+    sandbox = Sandbox(look(fn, "__penstock_dialect__"))
     fn = look(fn, "__penstock_function__", fn)
     name = str(look(fn, "__qualname__", type(fn).__name__))
     try:
-        if type(fn) is types.MethodType:
+        if type(fn) is types.MethodType and not sandbox.reads_objects:
             raise TraceRefused(f"{name} is a method: it may change its object")
         return sandbox.resolve(fn, name), sandbox.codes
     except TraceRefused as refused:

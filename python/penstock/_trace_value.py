@@ -136,9 +136,10 @@ class TracedBytes:
     def __eq__(self, other: Any) -> Any:
         from penstock._ops import native
 
-        known = isinstance(other, (bytes, TracedBytes))
-        if self.shape is None or not known:
+        other = _text_operand(other)
+        if self.shape is None or not isinstance(other, (bytes, TracedBytes)):
             refuse("compares a string with anything but bytes")
+        _check_broadcast(self, other)
         return native("strings.equal", self, other)
 
     def __ne__(self, other: Any) -> Any:
@@ -146,10 +147,98 @@ class TracedBytes:
 
         return _trace_numpy.ufunc("logical_not", self == other)
 
-    __bool__ = __len__ = __iter__ = __contains__ = __add__ = _no
-    __radd__ = __mul__ = __mod__ = __lt__ = __le__ = _no
+    def __add__(self, other: Any) -> Any:
+        return _joined(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _joined(other, self)
+
+    __bool__ = __len__ = __iter__ = __contains__ = _no
+    __mul__ = __mod__ = __lt__ = __le__ = _no
     __gt__ = __ge__ = __str__ = __repr__ = __format__ = __bytes__ = _no
     __hash__ = _no
+
+
+class ConstantBytes(TracedBytes):
+    """Strings that do not depend on the element, by value.
+
+    `value` is an array of bytes that nobody else holds.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: np.ndarray[Any, Any]) -> None:
+        self.value = value
+        self.shape = value.shape
+
+    @property
+    def _id(self) -> int:  # type: ignore[override]
+        tracer = current()
+        key = ("strings", self.shape, tuple(self.value.flat))
+        number = tracer._known.get(key)
+        if number is None:
+            number = tracer._known[key] = tracer.program.constant(self.value[()])
+        return int(number)
+
+    def __getitem__(self, index: Any) -> Any:
+        if self.value.ndim == 1 and type(index) is int:
+            return self.value[index]
+        return TracedBytes.__getitem__(self, index)
+
+    def __len__(self, *_: object) -> int:
+        return len(self.value)
+
+
+def constant_strings(value: Any, text: bool = True) -> ConstantBytes | None:
+    """A string or an array of them as a constant; None if it is none.
+
+    With `text` also Python's and NumPy's text, as UTF-8.
+    """
+    if isinstance(value, (str, bytes)):
+        value = np.array(value, dtype=object)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "SUO":
+        return None
+    if not text and value.dtype.kind != "O":
+        return None
+    made = np.empty(value.shape, object)
+    flat = made.reshape(-1)
+    for i, item in enumerate(value.reshape(-1).tolist()):
+        if text and isinstance(item, str):
+            item = item.encode()
+        if not isinstance(item, bytes):
+            return None
+        flat[i] = bytes(item)
+    return ConstantBytes(made)
+
+
+def _text_operand(other: Any) -> Any:
+    """What a string meets: in TensorFlow's functions text is bytes, too."""
+    strings = getattr(current().dialect, "strings", None)
+    return other if strings is None else strings(other)
+
+
+def _joined(a: Any, b: Any) -> Any:
+    from penstock._ops import native
+
+    a, b = _text_operand(a), _text_operand(b)
+    for part in (a, b):
+        # Bytes are joined so in Python, too; arrays of them only by TensorFlow.
+        if isinstance(part, TracedBytes):
+            if part.shape != () and current().dialect is None:
+                refuse("computes with an array of strings")
+        elif not isinstance(part, bytes):
+            refuse("computes with a string")
+    _check_broadcast(a, b)
+    return native("strings.join", a, b, separator="")
+
+
+def _check_broadcast(a: Any, b: Any) -> None:
+    """Native operations take strings of one shape, and single ones with any."""
+    first, second = (getattr(x, "shape", ()) for x in (a, b))
+    if first == () or second == ():
+        return
+    if first is None or None in first or first != second:
+        refuse("computes with strings of two shapes")
 
 
 def _binary(name: str) -> Any:

@@ -24,6 +24,7 @@ struct Numbers {
   std::array<Kept, 16> kept;
   std::size_t count = 0;
   PyObject* wrap = nullptr;  // for anything else of NumPy's
+  PyObject* like = nullptr;  // gives what is no tensor the dtype of one
   PyObject* yes = nullptr;   // what a comparison gives
   PyObject* no = nullptr;
 };
@@ -98,8 +99,36 @@ PyObject* on_plain(PyObject* a, PyObject* b, Op op) {
   return keep(op(x.get(), y.get()));
 }
 
+/// Whether an operand takes the dtype of ours: lists, arrays and NumPy's own
+/// numbers do, Python's numbers as NumPy says.
+bool takes_dtype(PyObject* value) {
+  if (PyLong_CheckExact(value) || PyFloat_CheckExact(value)) return false;
+  if (PyList_Check(value) || PyTuple_Check(value)) return true;
+  if (PyArray_CheckExact(value)) return true;
+  return PyArray_IsScalar(value, Generic) && base_of(value) == nullptr;
+}
+
+/// The operator `op` where one operand is to take the other's dtype; null
+/// without an error where none is.
+template <class Op>
+PyObject* on_alike(PyObject* a, PyObject* b, Op op) {
+  const bool first = base_of(a) != nullptr;
+  if (!takes_dtype(first ? b : a)) return nullptr;
+  const Owned like(PyObject_CallFunctionObjArgs(
+      numbers().like, first ? a : b, first ? b : a, nullptr));
+  if (like.get() == nullptr) return nullptr;
+  if (takes_dtype(like.get())) {  // has no number's dtype
+    return first ? on_plain(a, like.get(), op) : on_plain(like.get(), b, op);
+  }
+  return first ? op(a, like.get()) : op(like.get(), b);
+}
+
 template <binaryfunc PyNumberMethods::*kSlot, binaryfunc kGeneric>
 PyObject* binary(PyObject* a, PyObject* b) {
+  if (PyObject* const made = on_alike(a, b, kGeneric);
+      made != nullptr || PyErr_Occurred() != nullptr) {
+    return made;
+  }
   PyTypeObject* base = base_of(a);
   if (base == nullptr) base = base_of(b);
   PyObject* const result = (base->tp_as_number->*kSlot)(a, b);
@@ -109,14 +138,19 @@ PyObject* binary(PyObject* a, PyObject* b) {
 }
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulo) {
+  const auto op = [modulo](PyObject* x, PyObject* y) {
+    return PyNumber_Power(x, y, modulo);
+  };
+  if (PyObject* const made = on_alike(a, b, op);
+      made != nullptr || PyErr_Occurred() != nullptr) {
+    return made;
+  }
   PyTypeObject* base = base_of(a);
   if (base == nullptr) base = base_of(b);
   PyObject* const result = base->tp_as_number->nb_power(a, b, modulo);
   if (result != Py_NotImplemented) return keep(result);
   Py_DECREF(result);
-  return on_plain(a, b, [modulo](PyObject* x, PyObject* y) {
-    return PyNumber_Power(x, y, modulo);
-  });
+  return on_plain(a, b, op);
 }
 
 template <unaryfunc PyNumberMethods::*kSlot>
@@ -135,6 +169,13 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
     PyObject* const known = op == Py_EQ ? numbers().no : numbers().yes;
     Py_INCREF(known);
     return known;
+  }
+  const auto again = [op](PyObject* x, PyObject* y) {
+    return PyObject_RichCompare(x, y, op);
+  };
+  if (PyObject* const made = on_alike(a, b, again);
+      made != nullptr || PyErr_Occurred() != nullptr) {
+    return made;
   }
   return keep(base_of(a)->tp_richcompare(a, b, op));
 }
@@ -211,13 +252,14 @@ void bind_number_types(nb::module_& m) {
   m.def("number_type", &number_type, nb::arg("name"), nb::arg("base"));
   m.def(
       "set_number_results",
-      [](nb::callable wrap, nb::object yes, nb::object no) {
+      [](nb::callable wrap, nb::callable like, nb::object yes, nb::object no) {
         Numbers& all = numbers();
+        all.like = like.release().ptr();
         all.wrap = wrap.release().ptr();
         all.yes = yes.release().ptr();
         all.no = no.release().ptr();
       },
-      nb::arg("wrap"), nb::arg("yes"), nb::arg("no"));
+      nb::arg("wrap"), nb::arg("like"), nb::arg("yes"), nb::arg("no"));
 }
 
 }  // namespace penstock::python

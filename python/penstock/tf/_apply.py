@@ -12,7 +12,7 @@ import numpy as np
 from penstock import _trace_inspect
 from penstock._trace_errors import refuse
 from penstock._trace_value import Traced, TracedBytes
-from penstock.tf._values import convert_to_tensor, has_traced, wrap
+from penstock.tf._values import alike, convert_to_tensor, has_traced, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,7 +105,7 @@ def operand(x: Any, like: Any = None) -> Any:
     listed = isinstance(x, (list, tuple)) and not has_traced(x)
     if listed and kind is not None and kind.kind in "biuf":
         return convert_to_tensor(x, kind)
-    return convert_to_tensor(x)
+    return convert_to_tensor(alike(like, x))
 
 
 def numpy_of(x: Any) -> Any:

@@ -18,7 +18,7 @@ from penstock import _penstock
 from penstock._spec import TensorSpec
 from penstock._trace import _arguments, install_numpy_loops, leaves_of
 from penstock._trace_errors import TraceRefused, refuse
-from penstock._trace_inspect import Sandbox
+from penstock._trace_inspect import Namespace, Sandbox
 from penstock._trace_value import Tracer, current
 from penstock.tf import _structure
 from penstock.tf._opaque import Foreign, Opaque, OpaqueRagged, form_of
@@ -29,8 +29,8 @@ from penstock.tf._values import unwrap
 class _Lenient(Sandbox):
     """What cannot be traced is there, but of no use."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, dialect: Any) -> None:
+        super().__init__(dialect)
         self._foreign: set[types.CodeType] = set()
 
     def resolve(self, value: Any, name: str) -> Any:
@@ -47,7 +47,17 @@ class _Lenient(Sandbox):
             super()._check_global(fn, instructions, at, names)
         except TraceRefused:
             name = instructions[at].argval
-            names[name] = Foreign(name)
+            value = fn.__globals__.get(name)
+            if isinstance(value, types.ModuleType):
+                names[name] = Namespace(value, self)
+            else:
+                names[name] = Foreign(name)
+
+    def member(self, module: Any, attribute: str, dotted: str) -> Any:
+        try:
+            return super().member(module, attribute, dotted)
+        except TraceRefused:
+            return Foreign(dotted)
 
     def _check_code(self, code: Any, fn: Any, names: Any, outer: Any) -> None:
         try:
@@ -88,9 +98,9 @@ def foretell(fn: Any, spec: Any) -> Any:
     """
     install_numpy_loops()
     try:
-        sandbox = _Lenient()
-        safe = _copy_of(fn.fn, sandbox)
         dialect = type(fn).__penstock_dialect__
+        sandbox = _Lenient(dialect)
+        safe = _copy_of(fn.fn, sandbox)
         program = _penstock.Program(_ranked(spec))
         with Tracer(program, sandbox.codes, dialect) as tracer:
             argument = _symbols(program, program.input_nest(), spec)
@@ -113,8 +123,13 @@ def _copy_of(fn: Any, sandbox: _Lenient) -> Any:
     if isinstance(fn, types.FunctionType):
         return sandbox.function(fn, fn.__qualname__)
     if isinstance(fn, types.MethodType):
-        return getattr(form_of(fn.__self__), fn.__name__)
-    raise TraceRefused("no function of Python")
+        owner = form_of(fn.__self__)
+        if owner is not None:
+            return getattr(owner, fn.__name__)
+    safe = sandbox.resolve(fn, type(fn).__name__)
+    if isinstance(safe, Foreign):
+        raise TraceRefused("no function of Python")
+    return safe
 
 
 def _ranked(spec: Any) -> Any:

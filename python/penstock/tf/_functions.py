@@ -17,14 +17,18 @@ from penstock._errors import InvalidArgumentError, OutOfRangeError
 from penstock._functions import check_callable
 from penstock._identity import function_identity
 from penstock._look import look
-from penstock._trace_value import Traced
+from penstock._trace_value import Traced, constant_strings
 from penstock.tf import _structure, errors
 from penstock.tf._dtypes import as_dtype
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._shapes import RaggedTensorSpec
 from penstock.tf._values import (
     _SMALL,
+    alike,
     convert_to_tensor,
+    has_traced,
+    list_dtype,
+    list_to_array,
     python_number,
     unwrap,
     wrap,
@@ -50,8 +54,21 @@ class Dialect:
         return _result(value, kind)
 
     @staticmethod
+    def strings(value: Any) -> Any:
+        """What a string is compared or joined with; text is bytes."""
+        if isinstance(value, (list, tuple)) and not has_traced(value):
+            if list_dtype(value) is None:
+                value = list_to_array(list(value))
+        made = constant_strings(value)
+        if made is None or made.shape:
+            return value if made is None else made
+        return made.value[()]
+
+    @staticmethod
     def operands(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-        """Small integers are divided as float32."""
+        """What is no tensor takes the other's dtype; small integers are divided
+        as float32."""
+        a, b = alike(b, a), alike(a, b)
         if name == "divide":
             kinds = [x.dtype for x in (a, b) if hasattr(x, "dtype")]
             if all(kind in _SMALL for kind in kinds):

@@ -9,7 +9,8 @@ from typing import Any
 def resolve(path: str, name: str) -> Any:
     """`tf.<path>.<name>` of TensorFlow, or an AttributeError that helps."""
     dotted = f"tf.{path}.{name}" if path else f"tf.{name}"
-    if name.startswith("__"):
+    if name.startswith("_"):
+        # Ours alone: `from penstock.tf import _template` asks for the name first.
         raise AttributeError(f"{dotted} does not exist")
     try:
         found: Any = importlib.import_module("tensorflow")

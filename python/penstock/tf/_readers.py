@@ -1,4 +1,10 @@
-"""The datasets of files: TFRecordDataset, TextLineDataset and their kin."""
+"""The datasets of files: TFRecordDataset, TextLineDataset and their kin.
+
+Files are opened when the dataset is iterated, each time anew, as TensorFlow does:
+one that was written again in between gives its new records, and one that is
+missing is an error of the iterator. So the engine gets a dataset of names, never
+the names themselves, of which it reads an index when the graph is built.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +35,10 @@ class _Reader(Dataset):
             self._penstock_value = Engine.from_tensor_slices(np.empty(0, object))
             return
         cycle = AUTOTUNE if parallel is None else int(parallel)
-        if cycle == AUTOTUNE or cycle <= 1:
-            self._penstock_value = read(files)
-            return
         names = files if isinstance(files, Engine) else _names(files)
+        if cycle == AUTOTUNE or cycle <= 1:
+            self._penstock_value = read(names)
+            return
         # As tf.data: so many files take turns.
         self._penstock_value = names.interleave(
             read, cycle_length=cycle, num_parallel_calls=cycle
@@ -48,7 +54,7 @@ def _names(files: Any) -> Any:
         text = file.decode() if isinstance(file, bytes) else str(file)
         matched = list(Engine.list_files(text)) if set("*?[") & set(text) else []
         found.extend(matched or [text])
-    return Engine.from_list(found)
+    return Engine.from_tensor_slices(np.array(found, object))
 
 
 def _read_tfrecord(file: Any) -> Any:

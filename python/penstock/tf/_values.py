@@ -19,6 +19,7 @@ import numpy as np
 from penstock import _penstock
 from penstock._dataset import Dataset as EngineDataset
 from penstock._ragged import Ragged
+from penstock._trace_numpy import as_constant
 from penstock._trace_ragged import TracedRagged
 from penstock._trace_value import Traced, TracedBytes, current_or_none
 from penstock.tf import _structure
@@ -114,31 +115,42 @@ class Tensor(np.ndarray):
         return (self[i] for i in range(len(self)))
 
     def __add__(self, other: Any) -> Any:
-        return np.ndarray.__add__(self, _as_bytes(other))
+        return np.ndarray.__add__(self, _alike(self, _as_bytes(other)))
 
     def __radd__(self, other: Any) -> Any:
-        return np.ndarray.__radd__(self, _as_bytes(other))
+        return np.ndarray.__radd__(self, _alike(self, _as_bytes(other)))
 
     def __truediv__(self, other: Any) -> Any:
+        other = _alike(self, other)
         if self.dtype in _SMALL and not isinstance(other, Traced):
             return np.ndarray.__truediv__(self.astype(np.float32), _as_float32(other))
         return np.ndarray.__truediv__(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
+        other = _alike(self, other)
         if self.dtype in _SMALL and not isinstance(other, Traced):
             return np.ndarray.__rtruediv__(self.astype(np.float32), _as_float32(other))
         return np.ndarray.__rtruediv__(self, other)
 
     def __eq__(self, other: object) -> Any:
-        return np.ndarray.__eq__(self, self._comparable(other))
+        return self._compared(np.ndarray.__eq__, other, _FALSE)
 
     def __ne__(self, other: object) -> Any:
-        return np.ndarray.__ne__(self, self._comparable(other))
+        return self._compared(np.ndarray.__ne__, other, _TRUE)
+
+    def _compared(self, compare: Any, other: Any, otherwise: Any) -> Any:
+        """The result of a comparison; `otherwise` where shapes do not fit."""
+        try:
+            return compare(self, self._comparable(other))
+        except ValueError:
+            if isinstance(other, Traced):
+                raise
+            return otherwise
 
     def _comparable(self, other: Any) -> Any:
         """`other` with text as bytes, where these are strings."""
         if self.dtype != object:
-            return other
+            return _alike(self, other)
         if isinstance(other, list) or getattr(other, "dtype", None) is not None:
             return _string_array(other) if np.ndim(other) else other
         return _as_bytes(other)
@@ -168,9 +180,70 @@ class Tensor(np.ndarray):
         return format(self.view(np.ndarray), spec)
 
 
+def _operator(name: str) -> Any:
+    own = getattr(np.ndarray, name)
+
+    def method(self: Any, other: Any) -> Any:
+        return own(self, _alike(self, other))
+
+    method.__name__ = name
+    return method
+
+
+for _name in "sub mul floordiv mod pow".split():
+    setattr(Tensor, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(Tensor, f"__r{_name}__", _operator(f"__r{_name}__"))
+for _name in "lt le gt ge".split():
+    setattr(Tensor, f"__{_name}__", _operator(f"__{_name}__"))
+
 # ``x -= 1`` gives a new tensor: others may hold this one.
 for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
     setattr(Tensor, f"__i{_name}__", getattr(Tensor, f"__{_name}__"))
+
+
+def _alike(tensor: Any, other: Any) -> Any:
+    """The other operand of an operator: what is no tensor takes its dtype.
+
+    A list, an array or a number of NumPy's. Floats stay floats beside integers,
+    as in Python; TensorFlow cuts their fractions off, or has an error.
+    """
+    kind = type(other)
+    if kind in _OPERANDS:
+        return other
+    wanted = _OBJECT if tensor.dtype == object else np.dtype(tensor.dtype.name)
+    if wanted.kind not in "iuf":
+        return other
+    if isinstance(other, (list, tuple)):
+        if has_traced(other):
+            return other
+        other = list_to_array(list(other))
+    elif kind is not np.ndarray and not isinstance(other, np.generic):
+        return other
+    floats = other.dtype.kind == "f"
+    if floats <= (wanted.kind == "f") and other.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            return other.astype(wanted)
+    return other
+
+
+_OBJECT = np.dtype(object)
+
+
+def alike(tensor: Any, other: Any) -> Any:
+    """`other` in the dtype of `tensor`, if that is one and `other` is not."""
+    if isinstance(tensor, Traced):
+        if tensor.is_constant:
+            return other
+        if isinstance(other, Traced):
+            if other.is_constant and other.dtype != tensor.dtype:
+                value = _alike(tensor, np.asarray(other._value)[()])
+                return as_constant(np.asarray(value))
+            return other
+    elif type(tensor) is not Tensor and type(tensor) not in _SCALARS:
+        return other
+    if type(other) in _SCALARS or type(other) is Tensor:
+        return other
+    return _alike(tensor, other)
 
 
 def _as_float32(value: Any) -> Any:
@@ -217,10 +290,10 @@ def _scalar_class(name: str) -> Any:
     }
     if np.dtype(name) in _SMALL:
         members["__truediv__"] = lambda self, other: wrap(
-            np.float32(self) / _as_float32(other)
+            np.float32(self) / _as_float32(_alike(self, other))
         )
         members["__rtruediv__"] = lambda self, other: wrap(
-            _as_float32(other) / np.float32(self)
+            _as_float32(_alike(self, other)) / np.float32(self)
         )
     for member, value in members.items():
         setattr(made, member, value)
@@ -423,6 +496,7 @@ def python_number(value: Any) -> Any:
 
 _PLAIN_NUMBERS = frozenset((bool, int, float))
 _SCALARS = frozenset(c for c in _WRAPPERS.values() if isinstance(c, type))
+_OPERANDS = _SCALARS | _PLAIN_NUMBERS | {Tensor, Traced}
 _ENGINES = (Traced, TracedBytes, TracedRagged, np.ndarray, np.generic, Ragged)
 _PASSED_ON = _SCALARS | {np.ndarray, Tensor, bytes, str, type(None)}
 
@@ -642,7 +716,13 @@ def tracing() -> bool:
     return current_or_none() is not None
 
 
-_penstock.set_number_results(wrap, _TRUE, _FALSE)
+def _number_alike(number: Any, other: Any) -> Any:
+    """`_alike`, as a tensor in any case."""
+    made = _alike(number, other)
+    return wrap(made) if isinstance(made, (np.ndarray, np.generic)) else made
+
+
+_penstock.set_number_results(wrap, _number_alike, _TRUE, _FALSE)
 
 for _function in (constant, convert_to_tensor, is_tensor):
     setattr(_function, "__penstock_traceable__", True)  # noqa: B010

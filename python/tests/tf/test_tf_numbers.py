@@ -95,10 +95,11 @@ def test_numbers_meet_arrays_and_other_kinds():
         assert isinstance(got, tf.Tensor)
         assert got.numpy().tolist() == [3, 6]
         assert got.dtype == tf.int32
-    assert is_number(x + np.int64(4), "int64")
-    assert is_number(np.int64(4) + x, "int64")
+    # What is no tensor takes the tensor's dtype.
+    assert is_number(x + np.int64(4), "int32")
+    assert is_number(np.int64(4) + x, "int32")
     assert is_number(x + tf.constant(4, tf.int64), "int64")
-    assert is_number(np.float64(2) * tf.constant(1.5), "float64")
+    assert is_number(np.float64(2) * tf.constant(1.5), "float32")
     with pytest.raises(TypeError):
         x + object()
 
@@ -107,6 +108,73 @@ def test_numbers_meet_arrays_and_other_kinds():
             return "mine"
 
     assert x + Left() == "mine"
+
+
+# (dtype of the tensor, the other operand, dtype of sums and products)
+OPERANDS = [
+    ("float32", [0.5, 1.5], "float32"),
+    ("float32", (1, 2), "float32"),
+    ("float32", np.array([0.5, 1.5]), "float32"),
+    ("float32", np.array([1, 2]), "float32"),
+    ("float16", [0.5, 1.5], "float16"),
+    ("float64", [0.5, 1.5], "float64"),
+    ("float64", np.array([1, 2], np.float32), "float64"),
+    ("int32", [1, 2], "int32"),
+    ("int32", np.array([1, 2]), "int32"),
+    ("int64", np.array([1, 2], np.int32), "int64"),
+    ("uint8", [1, 2], "uint8"),
+    ("uint8", np.array([1, 2]), "uint8"),
+]
+
+
+@pytest.mark.parametrize(("kind", "other", "made"), OPERANDS)
+def test_what_is_no_tensor_takes_the_dtype_of_one(kind, other, made):
+    for tensor in (tf.constant([1, 2], kind), tf.constant(2, kind)):
+        for got in (tensor + other, other - tensor, tensor * other, tensor % other):
+            assert isinstance(got, tf.Tensor)
+            assert got.dtype == tf.as_dtype(made)
+        expected = np.asarray(tensor, made) * np.asarray(other).astype(made)
+        assert (tensor * other).numpy().tolist() == expected.tolist()
+        assert (other * tensor).numpy().tolist() == expected.tolist()
+        quotient = "float32" if kind == "uint8" else "float64"
+        quotient = made if "float" in made else quotient
+        assert (tensor / other).dtype == tf.as_dtype(quotient)
+        assert (tensor < other).dtype == tf.bool
+
+
+@pytest.mark.parametrize(("kind", "other", "made"), OPERANDS)
+def test_traced_functions_give_operands_the_same_dtypes(kind, other, made):
+    ds = tf.data.Dataset.from_tensors(np.array([1, 2], kind))
+    for fn in (lambda x: x * other, lambda x: tf.multiply(x, other)):
+        made_ds = ds.map(fn)
+        assert made_ds.element_spec.dtype == tf.as_dtype(made)
+        got = next(iter(made_ds))
+        assert got.numpy().tolist() == fn(tf.constant([1, 2], kind)).numpy().tolist()
+        assert got.dtype == tf.as_dtype(made)
+
+
+def test_pixels_keep_float32_through_a_normalisation_by_lists():
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    images = np.full((2, 4, 4, 3), 51, np.uint8)
+
+    def normalised(image):
+        return (tf.cast(image, tf.float32) / 255.0 - mean) / std
+
+    ds = tf.data.Dataset.from_tensor_slices(images).map(normalised)
+    assert ds.element_spec == tf.TensorSpec((4, 4, 3), tf.float32)
+    assert normalised(images[0]).dtype == tf.float32
+    pixel = next(iter(ds)).numpy()[0, 0]
+    np.testing.assert_allclose(pixel, [-1.244541, -1.142857, -0.915556], rtol=1e-5)
+
+
+def test_floats_stay_floats_beside_integers():
+    assert (tf.constant([1, 2]) + np.array([0.5, 0.5])).numpy().tolist() == [1.5, 2.5]
+    assert (tf.constant(1) + np.float64(0.5)).numpy() == 1.5
+
+
+def test_tensors_of_shapes_that_do_not_fit_are_not_equal():
+    assert (tf.constant([1, 2]) == [1, 2, 3]).numpy() == np.False_
+    assert (tf.constant([1, 2]) != [1, 2, 3]).numpy() == np.True_
 
 
 def test_they_are_what_python_takes():
