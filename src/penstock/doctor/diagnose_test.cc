@@ -765,6 +765,32 @@ TEST(Doctor, ThreadsOfAFunctionThatLeaveCoresIdleAreWorthThoseCores) {
   EXPECT_NEAR(*find(diagnose(Model(f)), "oversubscribed")->speedup, 1, 0.01);
 }
 
+TEST(Doctor, BehindAPrefetchAnExplicitNumberIsRaisedNotLeftOut) {
+  // Two outputs ahead allow three calls without a number.
+  Facts f = one_sleeper();
+  f.stages[1].parallel_calls = 8;
+  f.stages[1].busy_s = f.stages[1].gil_hold_s = 80;
+  StageFacts prefetch = f.stages[1];
+  prefetch.label = "prefetch#2";
+  prefetch.op = "prefetch";
+  prefetch.inputs = {1};
+  prefetch.user_code = false;
+  prefetch.executor = "";
+  prefetch.parallel_calls = 0;
+  prefetch.busy_s = prefetch.cpu_s = prefetch.gil_hold_s = 0;
+  prefetch.prefetch = 2;
+  f.stages.push_back(prefetch);
+  f.output = 2;
+  f.bounded = true;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "parallelism-capped"), nullptr);
+  EXPECT_NEAR(*find(d, "parallelism-capped")->speedup, 2, 0.05);
+  EXPECT_EQ(find(d, "parallelism-capped")->fix_code,
+            ".map(fn, num_parallel_calls=16)");
+  f.stages[2].prefetch = 31;
+  EXPECT_NEAR(*find(diagnose(Model(f)), "parallelism-capped")->speedup, 4, 0.1);
+}
+
 TEST(Doctor, BatchesOfEightAreNotTooSmall) {
   const auto found = [](std::int64_t size) {
     Facts f = pipeline(1e6);

@@ -79,6 +79,7 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
                                                : facts_.cores;
         need.keeps_worker = !found_out;
         if (s.op == "interleave") need.lanes = kOpenInputs;
+        need.lanes = std::min(need.lanes, most_ahead(change.stage));
         need.kind = need.lanes > 0 ? Limit::kWait : Limit::kNone;
       }
       // What is opened inside goes with it.
@@ -184,6 +185,15 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
   result = least(spread, true);
   result.rate *= rows;
   return result;
+}
+
+// Calls without a number of their own that may run ahead of the consumer:
+// those of n further outputs behind a prefetch(n) at the end.
+double Model::most_ahead(int stage) const {
+  if (!facts_.bounded || facts_.output < 0) return kTunedWidth;
+  const auto output = static_cast<std::size_t>(facts_.output);
+  const auto n = static_cast<double>(facts_.stages[output].prefetch);
+  return std::max(1.0, (n + 1) * ratios_[static_cast<std::size_t>(stage)]);
 }
 
 // Where little is to be had at a time, blocks hold a row or two, and native
