@@ -27,12 +27,13 @@ _RISES = 1.1  # from one span to the next: it is still under way
 _TELLING = 100  # elements of a span; the rate of fewer rises by chance
 _MOST_SETTLING_S = 4.0
 _MOST_WAIT = 10  # times what a run is to take, until it is given up
-# A machine whose neighbours come and go is a sixth faster or slower from one tenth
-# of a second to the next: pipelines are compared in turns, by their medians. As many
-# turns, at least and at most, as it takes to know them to this share.
-_TURNS = (5, 15)
-_KNOWN = 0.04
-_OF_MEDIAN = 1.25  # its standard error over that of the mean
+# A machine whose neighbours come and go is a third faster or slower from one second
+# to the next, and a loop of microseconds a fifth from one iterator to the next:
+# pipelines are compared in turns of new iterators, each turn by itself, by the mean of
+# the middle half of the turns. (Of two speeds, a median is one or the other.) As many
+# turns, at least and at most, as it takes to know it to this share.
+_TURNS = (6, 15)
+_KNOWN = 0.03
 
 
 def fresh(dataset: Dataset) -> Dataset:
@@ -278,9 +279,9 @@ def in_turns(
     turns: tuple[int, int] = _TURNS,
     most_s: float = math.inf,
 ) -> list[Taken] | None:
-    """For each dataset its median run of `span_s`; None: one of them gives nothing.
-    There are as many turns as are needed to know the medians, between these two;
-    after `most_s` no more than the least."""
+    """For each dataset its usual run of `span_s`; None: one of them gives nothing.
+    There are as many turns as are needed to know it, between these two; after
+    `most_s` no more than the least."""
     until = time.perf_counter() + most_s
     runs: list[list[Taken]] = [[] for _ in datasets]
     least, most = turns
@@ -292,17 +293,36 @@ def in_turns(
             of_it.append(run)
         if turn < least:
             continue
-        if time.perf_counter() > until or all(map(_is_known, runs)):
+        if time.perf_counter() > until or all(map(_is_known, _compared(runs))):
             break
-    return [sorted(of_it, key=_element_s)[len(of_it) // 2] for of_it in runs]
+    first, *others = _compared(runs)
+    wall_s = [_usual(first), *(_usual(first) * _usual(ratios) for ratios in others)]
+    cpu_s = [_usual([run.cpu_s / run.elements for run in of_it]) for of_it in runs]
+    return [Taken(1, *spent) for spent in zip(wall_s, cpu_s)]
 
 
-def _is_known(runs: list[Taken]) -> bool:
-    """Whether another run would hardly move the median."""
-    times = [_element_s(run) for run in runs]
-    error = _OF_MEDIAN * statistics.stdev(times) / math.sqrt(len(times))
-    return error < _KNOWN * statistics.fmean(times)
+def _compared(runs: list[list[Taken]]) -> list[list[float]]:
+    """Times of an element of the first, and of the others over that of the first,
+    turn by turn."""
+    times = [[run.wall_s / run.elements for run in of_it] for of_it in runs]
+    first, *others = times
+    return [first, *([b / a for a, b in zip(first, one)] for one in others)]
 
 
-def _element_s(run: Taken) -> float:
-    return run.wall_s / run.elements
+def _middle(values: list[float]) -> list[float]:
+    """Without the least and the largest quarter."""
+    cut = len(values) // 4
+    return sorted(values)[cut : len(values) - cut]
+
+
+def _usual(values: list[float]) -> float:
+    return statistics.fmean(_middle(values))
+
+
+def _is_known(values: list[float]) -> bool:
+    """Whether another turn would hardly move the mean of the middle half."""
+    middle = _middle(values)
+    # Those cut off count as the last that was not.
+    spread = statistics.stdev(min(middle[-1], max(middle[0], v)) for v in values)
+    error = spread * math.sqrt(len(values)) / len(middle)
+    return error < _KNOWN * _usual(values)

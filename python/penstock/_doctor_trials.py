@@ -4,7 +4,7 @@ Only where the fix is known and elements are cheap to come by: a smaller decode 
 a picture; one path of a function as native code, where a branch keeps it from
 being native; and what lies behind a stage, with its elements out of memory, a
 cache or files that the fix would write. Some milliseconds each, but for the last,
-which together take some three times as long as the pipeline was watched.
+which together take some four times as long as the pipeline was watched.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _MOST_LOOSE = 4000  # of those that are not side by side
 _MANY_ROWS = 256  # of a block: a batch of its neighbours is a view of it
 _MOST_BYTES = 16 << 20  # of the elements for a trial
 _TRIAL_S = 0.2  # of each turn
-_WARM_S = 0.15  # before it: memory that is new makes a start slow
+_WARM_S = 0.25  # before it: memory that is new makes a start slow
 _TRIAL_TURNS = (4, 15)
-_TRIALS_S = 3.0  # of all of them, for each second that the pipeline was watched
+_TRIALS_S = 4.0  # of all of them, for each second that the pipeline was watched
 _MOST_DRIFT = 1.5  # of the machine's speed since the pipeline was watched
 _MOST_FILL_S = 0.5  # of a pass that fills a cache
 _PACKED = {"small-files", "compression"}
@@ -83,7 +83,7 @@ def native_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
     n = max(16, min(2000, int(0.05 / now)))
     try:
         with branches_taken():
-            fn = _with_casts(plan.stages[i].fn)
+            fn = _rewritten(plan.stages[i].fn)
             native = before.map(fn, executor="native").take(n)
         passes = [before.take(n), native]
         at = plan.stages[i].dataset
@@ -99,8 +99,9 @@ def native_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
     return float(min(1.5, max(1e-3, (spent[1] - spent[0]) / python_s)))
 
 
-def _with_casts(fn: Any) -> Any:
-    """`fn` with casts for `float(x)`, `int(x)` and `round(x)`, as the fix has it."""
+def _rewritten(fn: Any) -> Any:
+    """`fn` with casts for `float(x)`, `int(x)` and `round(x)`, and without `print`,
+    as the fix has it."""
     import penstock as ps
 
     if not isinstance(fn, types.FunctionType):
@@ -109,6 +110,7 @@ def _with_casts(fn: Any) -> Any:
         "float": lambda x: ps.cast(x, ps.float64),
         "int": lambda x: ps.cast(x, ps.int64),
         "round": np.round,
+        "print": lambda *what, **how: None,
     }
     for name in list(casts):
         if name not in fn.__code__.co_names or name in fn.__globals__:
@@ -212,7 +214,10 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
     until = time.perf_counter() + _TRIALS_S * facts["seconds"]
     for finding in _penstock.doctor_diagnose(facts)["findings"]:
         i = _last(plan, finding["changes"])
-        if i < 0 or finding["speedup"] is None or not _native_behind(stages, i):
+        if i < 0 or finding["speedup"] is None:
+            continue
+        last = i == facts["output"] and any("batch" in c for c in finding["changes"])
+        if not last and not _native_behind(stages, i):
             continue
         left = until - time.perf_counter()
         if left <= 0:
@@ -280,19 +285,24 @@ class _Trial:
         self._output_s = facts["seconds"] / max(1.0, facts["elements"])
         self.fill_s = 0.0  # before it runs as it would
         self._facts = self._stages[i]
+        self._changes = finding["changes"]
         at = plan.stages[i].dataset
-        if at is None or not self._facts["elements"]:
+        # What ran far ahead may have stood still since.
+        counted = self._facts["elements"] or any("batch" in c for c in self._changes)
+        if at is None or not counted:
             raise LookupError("nothing is known of what the stage gives")
         self._at = at
 
     def dataset(self) -> tuple[str, Dataset | None]:
         """What is tried, as facts.h has it, and how."""
-        changes = self._finding["changes"]
+        changes = self._changes
         native = any(change.get("executor") == "native" for change in changes)
         if native and self._plan.stages[self._i].native_fn is not None:
             return "native", self._natively()
         if (self._finding["speedup"] or 0.0) < _LEAST_GAIN:
             return "free", None
+        if len(changes) == 1 and "batch" in changes[0]:
+            return "batched", self._batched(changes[0])
         if any(change.get("cache") for change in changes):
             epoch = self._facts["cardinality"]
             pass_s = epoch * self._seconds / self._facts["elements"]
@@ -356,6 +366,15 @@ class _Trial:
         edit = {id(self._at): lambda _, parent: getattr(parent, op)(fn)}
         return changed(self._whole(), edit)
 
+    def _batched(self, change: dict[str, Any]) -> Dataset | None:
+        from penstock._what_if import changed, edit_of
+
+        edit = edit_of(change)
+        if edit is None or not self._cheap_before():
+            return None
+        self._facts["batched_size"] = change["batch"]
+        return changed(self._whole(), {id(self._at): edit})
+
     def _unused_left_out(self) -> Dataset | None:
         """The stage with constants for what nothing reads."""
         stage, inputs = self._plan.stages[self._i], self._facts["inputs"]
@@ -363,7 +382,7 @@ class _Trial:
         if not isinstance(row, tuple) or not self._cheap_before():
             return None
         if self._facts["op"] == "zip":
-            gone = {change["stage"] for change in self._finding["changes"]}
+            gone = {change["stage"] for change in self._changes}
             left = [k for k, at in enumerate(inputs) if at not in gone]
             if len(left) != 1:
                 return None
@@ -392,7 +411,7 @@ class _Trial:
     def _cheap_before(self) -> bool:
         """Whether all before the stage is the engine's own and costs little, but
         for what the fix takes away."""
-        gone = {change["stage"] for change in self._finding["changes"]}
+        gone = {change["stage"] for change in self._changes}
         ahead = set(self._facts["inputs"]) - gone
         for at in range(self._i, -1, -1):
             if at in ahead:
@@ -446,14 +465,15 @@ class _Trial:
 
         if self._facts["elements"] > _MANY_ROWS * self._facts["blocks"]:
             return _source(rows, count)
+        loose = [*_cycle(rows, min(count, _MOST_LOOSE))]
+        if self._facts.get("executor") in ("thread", "process"):
+            # A cache keeps results of Python functions one by one.
+            return Dataset.range(len(loose)).map(lambda i: loose[i], executor="thread")
         together = round(self._facts["elements"] / self._facts["blocks"])
         block = _stacked(rows, together) if together > 1 else None
         if block is not None:
-            blocks = min(count, _MOST_LOOSE) // together
+            blocks = len(loose) // together
             return Dataset.from_list([block] * max(1, blocks)).unbatch()
-        loose = [*_cycle(rows, min(count, _MOST_LOOSE))]
-        if self._facts.get("executor") in ("thread", "process"):
-            return Dataset.range(len(loose)).map(lambda i: loose[i], executor="thread")
         return Dataset.from_list(loose)
 
     def _rows(self, most: int) -> list[Any]:

@@ -192,7 +192,7 @@ def changed(
     return build(ds)
 
 
-def _edit(change: dict[str, Any]) -> _Edit | None:
+def edit_of(change: dict[str, Any]) -> _Edit | None:
     """What a change of the model means for the call; None: only the user can."""
     if "compute" in change or "wait" in change:
         return None
@@ -297,7 +297,7 @@ def verify_findings(
                 at = observation.plan.stages[change["stage"]].dataset
                 if finding.code == "process-overhead":
                     change["executor"] = "thread"  # or what the engine prefers
-                edit = _edit(change)
+                edit = edit_of(change)
                 if at is None or edit is None or _is_source(at):
                     break
                 edits[id(at)] = edit

@@ -79,6 +79,8 @@ StageFacts stage_facts(const nb::dict& d) {
   trial("packed", s.packed);
   trial("native", s.native);
   trial("rest", s.rest);
+  trial("batched", s.batched);
+  PENSTOCK_GET(batched_size);
   PENSTOCK_GET(bytes);
   PENSTOCK_GET(spec_bytes);
   PENSTOCK_GET(busy_s);

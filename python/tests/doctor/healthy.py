@@ -247,6 +247,18 @@ def a_waiting_map_that_keeps_up(tmp):
 
 
 @healthy
+def calls_of_equal_time_that_keep_up(tmp):
+    ds = R(N).map(work.sleeper(0.01), num_parallel_calls=8).prefetch(2)
+    return ds, work.step(0.005)
+
+
+@healthy
+def a_tiny_cache(tmp):
+    ds = R(500).map(work.native_work(2_000)).cache().repeat()
+    return ds.batch(8), None
+
+
+@healthy
 def threads_inside_a_function_that_wait(tmp):
     return R(N).map(work.threaded(time.sleep, 0.01)).batch(4), work.step(0.2)
 

@@ -52,6 +52,12 @@ def serial_burn(tmp):
     return ds.batch(4), None
 
 
+@fault("serial-stage", "map#1:augment")
+def serial_burn_in_a_thread(tmp):
+    ds = R(N).map(work.burner(0.004), num_parallel_calls=1, name="augment")
+    return ds.batch(2), work.step(0.002)
+
+
 @fault("serial-stage", "map#2:decode")
 def serial_among_decoys(tmp):
     ds = R(N).map(lambda x: x + 1, num_parallel_calls=1)
@@ -97,6 +103,12 @@ def capped_at_two_with_a_step(tmp):
 def capped_behind_another(tmp):
     ds = R(N).map(work.sleeper(0.001), num_parallel_calls=8)
     return ds.map(work.sleeper(0.02), num_parallel_calls=6).batch(4), None
+
+
+@fault("parallelism-capped", "map#1")
+def capped_calls_of_equal_time_behind_a_prefetch(tmp):
+    # No straggler; and without a number prefetch(2) would allow three calls.
+    return R(N).map(work.sleeper(0.02), num_parallel_calls=8).prefetch(2), None
 
 
 @fault("parallelism-capped", "interleave#1")
@@ -371,6 +383,11 @@ def the_same_every_epoch(tmp):
     return R(200).map(work.native_work(6_000)).repeat().batch(8), None
 
 
+@fault("cache-missing", "map#2")
+def the_same_behind_a_repeat(tmp):
+    return R(200).repeat().map(work.native_work(6_000)).batch(8), None
+
+
 @fault("cache-missing", "map#1:decode")
 def pictures_decoded_again_for_other_crops(tmp):
     y, x = np.mgrid[0:480, 0:640]
@@ -471,6 +488,14 @@ def training_beside_a_gil_map(tmp):
 
 
 @fault("noisy-neighbour", "map#1")
+def a_step_that_waits_for_the_gil(tmp):
+    def train(batch):
+        work.burn(0.01)
+
+    return R(N).map(work.chained_burner(0.001)).batch(8).prefetch(2), train
+
+
+@fault("noisy-neighbour", "map#1")
 def training_on_the_same_cores(tmp):
     weights = np.ones(20_000)
     out = np.empty_like(weights)
@@ -494,8 +519,9 @@ def more_workers_than_cores(tmp, fixed=False):
 
 
 @fault("oversubscribed", "map#1")
-def threads_inside_a_function(tmp):
-    spreads = work.threaded(np.sin, np.linspace(0.0, 1.0, 400_000))
+def threads_inside_a_function(tmp, fixed=False):
+    threads = 0 if fixed else 4
+    spreads = work.threaded(np.sin, np.linspace(0.0, 1.0, 400_000), threads)
     return R(N).map(spreads).batch(4), None
 
 

@@ -139,21 +139,36 @@ def turns_of(monkeypatch, times):
 
     monkeypatch.setattr(_doctor_loop, "take", taken)
     found = in_turns(list(times), 0.2, 0.5, print, turns=(5, 7))
-    return [run.wall_s for run in found], order
+    return [pytest.approx(10 * run.wall_s / run.elements) for run in found], order
 
 
-def test_pipelines_take_turns_and_the_median_turn_counts(monkeypatch):
-    times = {"a": [3.1, 3.0, 3.2, 3.0, 3.1], "b": [30, 31, 30, 32, 31]}
-    medians, order = turns_of(monkeypatch, times)
+def test_pipelines_take_turns_and_the_middle_half_counts(monkeypatch):
+    times = {"a": [3.1, 3.0, 3.2, 3.1, 3.1], "b": [31, 30, 32, 31, 930]}
+    usual, order = turns_of(monkeypatch, times)
     assert order == ["a", "b"] * 5
-    assert medians == [3.1, 31]
+    assert usual == [3.1, 31]
+
+
+def test_turns_of_a_machine_that_got_slower_are_compared_each_by_itself(monkeypatch):
+    speeds = [1, 1, 1, 2, 2, 2, 2]
+    times = {"a": [3 * s for s in speeds], "b": [30 * s for s in speeds]}
+    usual, _ = turns_of(monkeypatch, times)
+    assert usual[1] == 10 * usual[0].expected
 
 
 def test_runs_that_differ_take_more_turns(monkeypatch):
-    times = {"a": [3, 9, 2, 5, 6, 1, 4], "b": [30] * 7}
-    medians, order = turns_of(monkeypatch, times)
+    times = {"a": [3, 9, 2, 5, 6, 1, 4], "b": [30, 90, 20, 50, 60, 10, 40]}
+    usual, order = turns_of(monkeypatch, times)
     assert order == ["a", "b"] * 7
-    assert medians == [4, 30]
+    assert usual == [4, 40]
+
+
+def test_of_two_speeds_the_usual_one_lies_between_them(monkeypatch):
+    # As loops of microseconds have them, from one iterator to the next.
+    times = {"a": [4, 5, 4, 5, 5, 4, 4]}
+    usual, order = turns_of(monkeypatch, times)
+    assert order == ["a"] * 7
+    assert usual == [4.4]
 
 
 # --- trials ------------------------------------------------------------------------

@@ -54,12 +54,13 @@ def sleeper(seconds: float):
     return sleeps
 
 
-def threaded(call, argument, threads: int = 4):
-    """A function that does its work in threads of its own."""
-    pool = ThreadPoolExecutor(threads)
+def threaded(call, argument, threads: int = 4, calls: int = 4):
+    """A function that does its work in threads of its own; with none, as it comes."""
+    pool = ThreadPoolExecutor(threads) if threads else None
+    run = pool.map if pool else map
 
     def spreads(x):
-        list(pool.map(call, [argument] * threads))
+        list(run(call, [argument] * calls))
         return x
 
     return spreads

@@ -646,7 +646,8 @@ TEST(Doctor, LargerBatchesAreMadeByTheSameCall) {
             ".padded_batch(64, drop_remainder=True)");
 }
 
-TEST(Doctor, ACostlyStageBehindARepeatIsCachedInFrontOfIt) {
+// 500 elements, again and again through a native map on all cores.
+Facts repeated() {
   Facts f = pipeline(100);
   f.stages[0].cardinality = 500;
   f.stages[0].elements_ever = 500;
@@ -667,12 +668,140 @@ TEST(Doctor, ACostlyStageBehindARepeatIsCachedInFrontOfIt) {
   map.spec_bytes = 8;
   map.busy_s = map.cpu_s = 40;
   f.output = 2;
+  return f;
+}
+
+TEST(Doctor, ACostlyStageBehindARepeatIsCachedInFrontOfIt) {
+  Facts f = repeated();
   const Diagnosis d = diagnose(Model(f));
   ASSERT_NE(find(d, "cache-missing"), nullptr);
   EXPECT_EQ(find(d, "cache-missing")->stage, 2);
   EXPECT_EQ(find(d, "cache-missing")->fix_code, ".map(...).cache().repeat()");
   f.stages[2].random = true;
   EXPECT_EQ(find(diagnose(Model(f)), "cache-missing"), nullptr);
+}
+
+TEST(Doctor, CallsThatCostMoreThanTheyDoAreNotCachedButMended) {
+  Facts f = repeated();
+  StageFacts& map = f.stages[2];
+  map.executor = "process";
+  map.executor_forced = true;
+  map.cpu_s = 15;
+  map.worker_cpu_s = 24;
+  map.work_s = 1;
+  f.own_cpu_s = 39;
+  f.run_delay_s = 0.5;
+  const Diagnosis d = diagnose(Model(f));
+  EXPECT_NE(find(d, "process-overhead"), nullptr);
+  EXPECT_EQ(find(d, "cache-missing"), nullptr);
+  f.stages[2].work_s = 22;
+  EXPECT_NE(find(diagnose(Model(f)), "cache-missing"), nullptr);
+}
+
+TEST(Doctor, OneCallAtATimeTakesNoTurnsForTheGil) {
+  Facts f = pipeline(250);
+  f.stages[1].parallel_calls = 1;
+  f.stages[1].busy_s = f.stages[1].cpu_s = 10;
+  f.stages[1].gil_hold_s = f.stages[1].gil_held_s = 10;
+  f.gil_busy = 1;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "serial-stage");
+  EXPECT_NEAR(*d.findings.front().speedup, 4, 0.3);  // in processes, by itself
+}
+
+TEST(Doctor, AStepThatWaitsForTheGilHasANoisyNeighbour) {
+  // 8 ms of calls and 10 of a step take turns.
+  Facts f = pipeline(1 / 0.018);
+  f.cores = 2;
+  StageFacts& map = f.stages[1];
+  map.busy_s = map.gil_hold_s = 8;
+  map.cpu_s = map.gil_held_s = 0.008 * f.elements;
+  map.stays = "shared is a list, which it may write";
+  f.gil_busy = 0.95;
+  f.consumer_given = true;
+  f.consumer_wait_s = 1;
+  f.consumer_think_s = 9;
+  f.consumer_cpu_s = 0.01 * f.elements;
+  f.step_alone_s = f.step_alone_cpu_s = 0.01;
+  f.step_beside_s = 0.0162;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "noisy-neighbour"), nullptr);
+  EXPECT_EQ(find(d, "noisy-neighbour")->stage, 1);
+  f.gil_busy = 0.4;
+  EXPECT_EQ(find(diagnose(Model(f)), "noisy-neighbour"), nullptr);
+}
+
+TEST(Doctor, OthersTakeTheirPartOfTheCoreThatIsLeftToTheStep) {
+  const auto gain = [](double others) {
+    Facts f = pipeline(50);
+    f.cores = 2;
+    f.stages[1].executor = "native";
+    f.stages[1].elements = 4 * f.elements;  // far ahead
+    f.stages[1].busy_s = f.stages[1].cpu_s = 10;
+    f.consumer_given = true;
+    f.consumer_wait_s = 0;
+    f.consumer_think_s = 10;
+    f.step_alone_s = f.step_alone_cpu_s = 0.01;
+    f.step_beside_s = 0.02;
+    f.other_cpu = others;
+    const Diagnosis d = diagnose(Model(f));
+    const Finding* found = find(d, "noisy-neighbour");
+    return found == nullptr ? 0.0 : *found->speedup;
+  };
+  EXPECT_NEAR(gain(0), 2, 0.01);
+  EXPECT_NEAR(gain(0.4), 1.6, 0.01);
+}
+
+TEST(Doctor, ThreadsOfAFunctionThatLeaveCoresIdleAreWorthThoseCores) {
+  Facts f = short_waits(100);
+  f.foreign_cpu_s = 25;
+  f.own_cpu_s = 26;
+  f.foreign_threads = 8;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "oversubscribed"), nullptr);
+  EXPECT_NEAR(*find(d, "oversubscribed")->speedup, 4 / 2.6, 0.1);
+  f.other_cpu = 1.4;  // which others use
+  EXPECT_NEAR(*find(diagnose(Model(f)), "oversubscribed")->speedup, 1, 0.01);
+}
+
+TEST(Doctor, BehindAPrefetchAnExplicitNumberIsRaisedNotLeftOut) {
+  // Two outputs ahead allow three calls without a number.
+  Facts f = one_sleeper();
+  f.stages[1].parallel_calls = 8;
+  f.stages[1].busy_s = f.stages[1].gil_hold_s = 80;
+  StageFacts prefetch = f.stages[1];
+  prefetch.label = "prefetch#2";
+  prefetch.op = "prefetch";
+  prefetch.inputs = {1};
+  prefetch.user_code = false;
+  prefetch.executor = "";
+  prefetch.parallel_calls = 0;
+  prefetch.busy_s = prefetch.cpu_s = prefetch.gil_hold_s = 0;
+  prefetch.prefetch = 2;
+  f.stages.push_back(prefetch);
+  f.output = 2;
+  f.bounded = true;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_NE(find(d, "parallelism-capped"), nullptr);
+  EXPECT_NEAR(*find(d, "parallelism-capped")->speedup, 2, 0.05);
+  EXPECT_EQ(find(d, "parallelism-capped")->fix_code,
+            ".map(fn, num_parallel_calls=16)");
+  f.stages[2].prefetch = 31;
+  EXPECT_NEAR(*find(diagnose(Model(f)), "parallelism-capped")->speedup, 4, 0.1);
+}
+
+TEST(Doctor, BatchesOfEightAreNotTooSmall) {
+  const auto found = [](std::int64_t size) {
+    Facts f = pipeline(1e6);
+    f.stages[1].op = "batch";
+    f.stages[1].executor = "";
+    f.stages[1].batch_size = size;
+    f.stages[1].busy_s = f.stages[1].cpu_s = 9.9;
+    return find(diagnose(Model(f)), "batch-size") != nullptr;
+  };
+  EXPECT_TRUE(found(4));
+  EXPECT_FALSE(found(8));
 }
 
 // Calls of a map that sleep, 16 at most, with a native filter behind it that

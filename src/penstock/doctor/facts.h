@@ -73,12 +73,14 @@ struct StageFacts {
   double native_left = 0;
   // Tried: what an output takes when elements of this stage are in memory, or
   // with its fix: out of a cache behind it, of files written as the fix says,
-  // as native code, without what nothing reads.
+  // as native code, without what nothing reads, in larger batches.
   Trial free;
   Trial cached;
   Trial packed;
   Trial native;
   Trial rest;
+  Trial batched;
+  std::int64_t batched_size = 0;  // of those batches
 
   // --- counters over the observed time
   double elements = 0;

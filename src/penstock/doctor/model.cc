@@ -465,7 +465,12 @@ Ceiling Model::least(const Needs& all, bool with_consumer) const {
     // An explicit number that says the same is the nearer cause.
     offer(1.02 * facts_.cores / (compute + asleep), Limit::kWait, most_asleep);
   }
-  if (gil > 0) offer(kGilUse / (gil + step_cpu), Limit::kGil, most_gil);
+  if (gil > 0) {
+    // One call at a time has nobody to take turns with.
+    const Need& holder = needs[static_cast<std::size_t>(most_gil)];
+    const bool alone = holder.lanes == 1 && holder.gil > 0.9 * gil;
+    offer((alone ? 1 : kGilUse) / (gil + step_cpu), Limit::kGil, most_gil);
+  }
   if (!with_consumer) return best;
   const double think = all.think + all.next;
   if (think <= 0) return best;

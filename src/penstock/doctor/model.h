@@ -145,6 +145,7 @@ class Model {
   void spread_blocks(double growth, Needs& all) const;
   void use_trials(const std::vector<Change>& changes, Needs& all) const;
   double engine_need() const;
+  double most_ahead(int stage) const;
   double native_compute(std::size_t stage, const Need& need) const;
   void copy_into_batches(std::size_t stage, std::vector<Need>& needs) const;
 

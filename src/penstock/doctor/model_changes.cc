@@ -79,6 +79,7 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
                                                : facts_.cores;
         need.keeps_worker = !found_out;
         if (s.op == "interleave") need.lanes = kOpenInputs;
+        need.lanes = std::min(need.lanes, most_ahead(change.stage));
         need.kind = need.lanes > 0 ? Limit::kWait : Limit::kNone;
       }
       // What is opened inside goes with it.
@@ -186,6 +187,15 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
   return result;
 }
 
+// Calls without a number of their own that may run ahead of the consumer:
+// those of n further outputs behind a prefetch(n) at the end.
+double Model::most_ahead(int stage) const {
+  if (!facts_.bounded || facts_.output < 0) return kTunedWidth;
+  const auto output = static_cast<std::size_t>(facts_.output);
+  const auto n = static_cast<double>(facts_.stages[output].prefetch);
+  return std::max(1.0, (n + 1) * ratios_[static_cast<std::size_t>(stage)]);
+}
+
 // Where little is to be had at a time, blocks hold a row or two, and native
 // stages cost what handling a block costs. More at a time are cheaper each.
 void Model::spread_blocks(double growth, Needs& all) const {
@@ -218,9 +228,11 @@ void Model::use_trials(const std::vector<Change>& changes, Needs& all) const {
   for (const Change& change : changes) {
     if (change.stage < 0) continue;
     const StageFacts& s = facts_.stages[static_cast<std::size_t>(change.stage)];
+    const bool batched = change.batch && *change.batch == s.batched_size;
     const Trial fix = change.cache                  ? s.cached
                       : change.packed               ? s.packed
                       : change.unused               ? s.rest
+                      : batched                     ? s.batched
                       : change.executor == "native" ? s.native
                                                     : Trial();
     const bool mended = fix.wall_s > 0;
@@ -278,7 +290,14 @@ double Model::native_compute(std::size_t stage, const Need& need) const {
       s.op == "filter" ? facts_.native_filter_s : facts_.native_row_s;
   const double least = ratios_[stage] * std::max(rows, 1.0) * row;
   if (call < 4 * facts_.call_overhead_s || call < 4e-6) return least;
-  const double interpreted = is_process(s) ? need.compute : need.gil;
+  double interpreted = need.gil;
+  if (is_process(s)) {
+    // Before it moved, its calls showed how much of their time has the GIL.
+    constexpr double kTelling = 0.1;
+    const bool seen = s.gil_held_s >= 0 && s.gil_hold_s > kTelling * s.work_s;
+    const double held = seen ? std::min(1.0, s.gil_held_s / s.gil_hold_s) : 1;
+    interpreted = held * need.compute;
+  }
   return std::max(least,
                   need.compute - interpreted + kNativeShare * interpreted);
 }

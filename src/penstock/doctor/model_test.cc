@@ -70,6 +70,30 @@ TEST(DoctorModel, WhatWasTriedIsWhatAFixLeaves) {
               4 / (400e-6 + 0.01 * 20e-3) / 200, 0.5);
 }
 
+TEST(DoctorModel, WhatWasTriedOfBatchesIsForBatchesOfThatSize) {
+  Facts f = half_seen();
+  f.stages[1].batch_size = 1;
+  f.stages[1].batched = {1e-3, 1e-3};
+  f.stages[1].batched_size = 64;
+  const Model model(f);
+  EXPECT_NEAR(model.gain({{.stage = 1, .batch = 64}}), 64 * 1e3 / 200, 0.1);
+  EXPECT_LT(model.gain({{.stage = 1, .batch = 32}}), 64);
+}
+
+TEST(DoctorModel, WhatHeldNoGilInThreadsIsNoInterpreterInProcesses) {
+  const auto gain = [](double held) {
+    Facts f = crossing();
+    f.stages[1].executor_forced = false;
+    f.stages[1].work_s = f.stages[1].worker_cpu_s = 38;
+    f.stages[1].cpu_s = 1;
+    f.stages[1].gil_hold_s = 10;
+    f.stages[1].gil_held_s = held;
+    return Model(f).gain({{.stage = 1, .executor = "native"}});
+  };
+  EXPECT_NEAR(gain(10), 10, 0.5);
+  EXPECT_NEAR(gain(0.5), 1, 0.1);
+}
+
 TEST(DoctorModel, TheConsumerIsALimitToo) {
   Facts f = one_sleeper();
   f.consumer_wait_s = 5;

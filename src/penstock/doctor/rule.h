@@ -77,6 +77,20 @@ double service_s(const Model& m, int stage);
 inline double tiny_call_s(const Facts& f) {
   return std::max(4 * f.call_overhead_s, 4e-6);
 }
+/// Crossing to worker processes and back, CPU seconds per call on both sides.
+inline double crossing_s(const StageFacts& s) {
+  const double packing = std::max(0.0, s.worker_cpu_s - s.work_s);
+  return s.calls > 0 ? (packing + s.cpu_s) / s.calls : 0;
+}
+/// Calling the stage's function costs more than the function does.
+inline bool calling_costs_most(const Model& m, int stage) {
+  const StageFacts& s = stage_of(m, stage);
+  if (s.calls <= 0) return false;
+  if (is_process(s)) {
+    return s.executor_forced && crossing_s(s) >= s.work_s / s.calls;
+  }
+  return is_thread(s) && s.gil_hold_s / s.calls < tiny_call_s(m.facts());
+}
 /// The lanes of a stage that are at work, of those there are.
 inline double lanes_used(const Model& m, int stage) {
   const double lanes = need_of(m, stage).lanes;

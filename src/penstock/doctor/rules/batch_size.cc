@@ -5,7 +5,7 @@
 namespace penstock::doctor {
 namespace {
 
-constexpr std::int64_t kSmall = 8;
+constexpr std::int64_t kSmall = 4;
 constexpr std::int64_t kBetter = 64;
 
 std::string call_of(const StageFacts& s, std::int64_t size) {

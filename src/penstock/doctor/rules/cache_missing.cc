@@ -81,16 +81,22 @@ void cache_missing(const Model& model, Findings& out) {
     if (size <= 0 || s.elements <= 0) continue;
     const double bytes = s.bytes_per_element() * size;
     if (bytes > kFits * facts.memory_budget) continue;
+    // Calls that cost more than what they do are not to be cached, but mended.
+    double cost = 0;
+    double calling = 0;
+    for (const int up : model.upstream(last)) {
+      const double needed =
+          need_of(model, up).compute + need_of(model, up).wait;
+      cost += needed;
+      if (calling_costs_most(model, up)) calling += needed;
+    }
+    if (calling > 0.5 * cost) continue;
     Finding f;
     f.code = "cache-missing";
     f.stage = last;
     f.changes = {{.stage = last, .cache = true}};
     f.speedup = model.gain(f.changes);
     if (*f.speedup < 1.3) continue;  // the first epoch pays for it
-    double cost = 0;
-    for (const int up : model.upstream(last)) {
-      cost += need_of(model, up).compute + need_of(model, up).wait;
-    }
     f.cause = absl::StrCat("up to here every epoch computes the same ",
                            number(size), " elements again");
     f.evidence = {{"time per output element up to here", cost, "s"},

@@ -25,8 +25,13 @@ void noisy_neighbour(const Model& model, Findings& out) {
       stage = i;
     }
   }
+  if (stage < 0) return;
+  const StageFacts& s = stage_of(model, stage);
+  const bool gil = is_thread(s);
   const double busy = busy_cores(model);
-  if (stage < 0 || busy < 0.5 || busy < facts.other_cpu) return;
+  // Of cores, most of one; of the GIL any good part, where it is always taken.
+  const bool crowded = gil && facts.gil_busy > 0.8 && busy > 0.2;
+  if (!crowded && (busy < 0.5 || busy < facts.other_cpu)) return;
   Finding f;
   f.code = "noisy-neighbour";
   f.stage = stage;
@@ -37,10 +42,11 @@ void noisy_neighbour(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i)
     compute += need_of(model, i).compute;
   const double fewer = std::max(1, facts.cores - 1);
-  f.speedup =
-      cycle / std::max(cycle - beside + facts.step_alone_s, compute / fewer);
-  const StageFacts& s = stage_of(model, stage);
-  const bool gil = s.executor == "thread";
+  // Others take their part of all cores, then too.
+  const double left = std::max(0.5, facts.cores - facts.other_cpu);
+  const double taken = gil ? 1 : std::max(1.0, (fewer + 1) / left);
+  const double step = std::min(beside, taken * facts.step_alone_s);
+  f.speedup = cycle / std::max(cycle - beside + step, compute / fewer);
   f.cause = absl::StrFormat(
       "the consumer's step takes %.1f times as long beside the pipeline: they "
       "compete for %s",

@@ -31,10 +31,17 @@ void oversubscribed(const Model& model, Findings& out) {
   f.code = "oversubscribed";
   f.stage = stage;
   f.always = facts.wait_share() > 0.05;
-  // Cores are the limit before and after: what is lost is memory, and time to
-  // switch, which no counter tells.
   f.changes = {{.stage = stage, .parallel_calls = 0}};
-  f.speedup = workers > 0 ? std::max(1.0, model.gain(f.changes)) : 1.0;
+  if (workers > 0) {
+    f.speedup = std::max(1.0, model.gain(f.changes));
+  } else {
+    // The same work on cores that have no time to spare: calls that wait for
+    // threads of their own, and for those of others, leave some of it.
+    const double used =
+        std::max(facts.own_cpu_s, facts.foreign_cpu_s) / facts.seconds;
+    const double idle = facts.cores / std::max(used + facts.other_cpu, 1e-9);
+    f.speedup = std::clamp(model.residual(), 1.0, std::max(1.0, idle));
+  }
   if (workers > 0) {
     f.cause = absl::StrCat(workers, " worker processes share ", facts.cores,
                            " cores");

@@ -22,6 +22,14 @@ void parallelism_capped(const Model& model, Findings& out) {
     f.stage = i;
     f.changes = {{.stage = i, .parallel_calls = 0}};
     f.speedup = model.gain(f.changes);
+    // Behind prefetch(n) calls without a number may be fewer than these.
+    const std::vector<Change> twice = {{.stage = i, .parallel_calls = 2 * cap}};
+    const bool raise =
+        calls && model.facts().bounded && model.gain(twice) > 1.02 * *f.speedup;
+    if (raise) {
+      f.changes = twice;
+      f.speedup = model.gain(twice);
+    }
     f.cause = absl::StrCat(parameter, "=", cap,
                            " keeps more calls from running, "
                            "and all of them are busy");
@@ -31,9 +39,16 @@ void parallelism_capped(const Model& model, Findings& out) {
         {"time of a call per element", service_s(model, at), "s"},
         {"CPU time per element",
          per_element(stage_of(model, at).cpu_s, stage_of(model, at)), "s"}};
-    f.fix = absl::StrCat("leave ", parameter, " out, or raise it");
-    f.fix_code =
-        absl::StrCat(".", s.op, "(fn)  # without ", parameter, "=", cap);
+    if (raise) {
+      f.fix = absl::StrCat("raise it: the prediction is for ", 2 * cap,
+                           "; without it, prefetch allows fewer");
+      f.fix_code =
+          absl::StrCat(".", s.op, "(fn, ", parameter, "=", 2 * cap, ")");
+    } else {
+      f.fix = absl::StrCat("leave ", parameter, " out, or raise it");
+      f.fix_code =
+          absl::StrCat(".", s.op, "(fn)  # without ", parameter, "=", cap);
+    }
     out.push_back(std::move(f));
   }
 }

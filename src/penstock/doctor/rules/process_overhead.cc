@@ -8,12 +8,9 @@ void process_overhead(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
-    if (s.executor != "process" || !s.executor_forced || s.calls <= 0) continue;
-    // CPU time on both sides, beyond what the function itself takes.
+    if (!is_process(s) || !calling_costs_most(model, i)) continue;
     const double work = s.work_s / s.calls;
-    const double crossing =
-        std::max(0.0, s.worker_cpu_s - s.work_s) / s.calls + s.cpu_s / s.calls;
-    if (crossing < work) continue;
+    const double crossing = crossing_s(s);
     // It must be what the pipeline is limited by.
     const int at = model.pipeline().stage;
     if (at != i && model.compute_share(i) < 0.4) continue;
