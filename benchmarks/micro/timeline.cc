@@ -38,7 +38,7 @@ PENSTOCK_BENCH(16, timeline) {
           .filter([](std::int64_t x) { return x % 3 != 0; })
           .shuffle(1000, 3)
           .batch(64);
-  const Dataset calls = Dataset::range(600).map([](std::int64_t x) {
+  const Dataset calls = Dataset::range(2'000).map([](std::int64_t x) {
     spin(100'000);
     return x;
   });

@@ -111,9 +111,12 @@ class FileSources:
         footer_bytes: int = 0,
         compression: str | None = None,
         num_parallel_reads: int = AUTOTUNE,
+        index: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Records of one size between a header and a footer; plain files by index.
+
+        With ``index=False`` files are opened by each iterator, from their start on.
 
         >>> import penstock as ps, tempfile
         >>> with tempfile.NamedTemporaryFile() as file:
@@ -129,6 +132,7 @@ class FileSources:
             check.integer(op, "header_bytes", header_bytes),
             check.integer(op, "footer_bytes", footer_bytes),
             *_common(op, compression, num_parallel_reads),
+            check.optional_boolean(op, "index", index),
             check.stage_name(op, name),
         )
         kwargs = dict(
@@ -136,6 +140,7 @@ class FileSources:
             footer_bytes=footer_bytes,
             compression=compression,
             num_parallel_reads=num_parallel_reads,
+            index=index,
             name=name,
         )
         return _made(native, Recipe(op, None, (files, record_bytes), kwargs), parents)

@@ -355,13 +355,17 @@ class Sources:
         num_parallel_reads: int = AUTOTUNE,
         verify: bool = True,
         max_record_bytes: int = 1 << 30,
+        index: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
         """The records of TFRecord files, as bytes, one file after the other.
 
         `files` is a path or glob, a list of them, or a dataset of names.
         `compression` is "GZIP", "ZLIB", "ZSTD" or "auto". Plain files are read by
-        index: ``ds[i]``, global shuffles, one file from all workers.
+        index: ``ds[i]``, global shuffles, one file from all workers. The index is
+        made when the graph is built; with ``index=False`` files are opened by each
+        iterator, from their start on, and ``index=True`` makes it an error where
+        there can be none.
 
         >>> import penstock as ps, tempfile
         >>> with tempfile.NamedTemporaryFile() as empty:
@@ -382,6 +386,7 @@ class Sources:
             else check.integer(op, "num_parallel_reads", num_parallel_reads),
             check.boolean(op, "verify", verify),
             check.integer(op, "max_record_bytes", max_record_bytes),
+            check.optional_boolean(op, "index", index),
             check.stage_name(op, name),
         )
         return _source(
@@ -393,6 +398,7 @@ class Sources:
             num_parallel_reads=num_parallel_reads,
             verify=verify,
             max_record_bytes=max_record_bytes,
+            index=index,
             name=name,
         )
 

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,12 @@ void cancel_all_iterators();
 
 /// The reference of `object`, owned.
 inline PyRef ref(nb::handle object) { return share(object.ptr()); }
+
+/// Python's `index`: None where it can be.
+inline UseIndex use_index(std::optional<bool> index) {
+  if (!index) return UseIndex::kAuto;
+  return *index ? UseIndex::kAlways : UseIndex::kNever;
+}
 
 /// Throws what the caller's arguments deserve.
 template <class T>

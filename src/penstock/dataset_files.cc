@@ -164,7 +164,14 @@ Dataset Dataset::fixed_length_records(const FileNames& files,
                                       FixedLengthOptions options) {
   const ops::FixedLengthOptions own = lower_options(record_bytes, options);
   std::vector<std::string> names = expand("fixed_length_records", files);
-  if (own.compression == Compression::kNone) {
+  if (options.index == UseIndex::kAlways &&
+      own.compression != Compression::kNone) {
+    throw Error(invalid_argument(
+        "fixed_length_records: index needs plain files, got compression ",
+        options.compression));
+  }
+  if (own.compression == Compression::kNone &&
+      options.index != UseIndex::kNever) {
     return build_dataset(ops::make_indexed_fixed_length_records(names, own), {},
                          std::move(options.name));
   }

@@ -2,8 +2,8 @@
 
 Files are opened when the dataset is iterated, each time anew, as TensorFlow does:
 one that was written again in between gives its new records, and one that is
-missing is an error of the iterator. So the engine gets a dataset of names, never
-the names themselves, of which it reads an index when the graph is built.
+missing is an error of the iterator. So the engine makes no index of them, which it
+would do when the graph is built.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class _Reader(Dataset):
         if cycle == AUTOTUNE or cycle <= 1:
             self._penstock_value = read(names)
             return
+        if isinstance(names, list):
+            names = Engine.from_list(names)
         # As tf.data: so many files take turns.
         self._penstock_value = names.interleave(
             read, cycle_length=cycle, num_parallel_calls=cycle
@@ -46,15 +48,21 @@ class _Reader(Dataset):
 
 
 def _names(files: Any) -> Any:
-    """The files that names and patterns stand for, as a dataset."""
+    """The files that names and patterns stand for.
+
+    A pattern without any is a dataset of it, so that only an iterator fails.
+    """
     if not isinstance(files, list):
         files = [files]
     found: list[Any] = []
+    matches = True
     for file in files:
         text = file.decode() if isinstance(file, bytes) else str(file)
-        matched = list(Engine.list_files(text)) if set("*?[") & set(text) else []
+        is_pattern = bool(set("*?[") & set(text))
+        matched = list(Engine.list_files(text)) if is_pattern else [text]
+        matches = matches and bool(matched)
         found.extend(matched or [text])
-    return Engine.from_tensor_slices(np.array(found, object))
+    return found if matches else Engine.from_list(found)
 
 
 def _read_tfrecord(file: Any) -> Any:
@@ -109,7 +117,9 @@ class TFRecordDataset(_Records):
 
     @staticmethod
     def _read(compression: Any, name: str | None) -> Callable[[Any], Any]:
-        return lambda files: Engine.tfrecord(files, compression, name=name)
+        return lambda files: Engine.tfrecord(
+            files, compression, index=False, name=name
+        )
 
 
 class TextLineDataset(_Records):
@@ -175,6 +185,7 @@ class FixedLengthRecordDataset(_Reader):
                 int(header_bytes or 0),
                 int(footer_bytes or 0),
                 compression=compression_type or None,
+                index=False,
                 name=name,
             ),
         )

@@ -74,6 +74,14 @@ def test_how_many_records_files_hold_is_not_known(reader, write, tmp_path):
         len(ds)
 
 
+@READERS
+def test_a_reader_of_names_is_stage_0(reader, write, tmp_path):
+    write(tmp_path / "a", b"aa")
+    plan = reader(str(tmp_path / "a")).map(lambda x: x).explain()
+    assert "#0" in plan.splitlines()[0]
+    assert plan.splitlines()[1].startswith("map#1")
+
+
 def test_files_of_names_and_patterns_keep_their_order(tmp_path):
     for name in "abc":
         items = [f"{name}{i}".encode() for i in range(2)]

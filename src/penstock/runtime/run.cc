@@ -288,6 +288,7 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   const bool was_ready = fetch_ready();
   if (!was_ready) {
     waiting_.store(true, std::memory_order_relaxed);
+    consumer_outran_ |= consumed_ > 0;
     // All that prefetch(n) lets be made may cost less than waking somebody.
     const bool little =
         bounded_ && !has_user_code() && room_ahead() + 1 < rows_worth_waking();

@@ -247,6 +247,9 @@ class Run : public std::enable_shared_from_this<Run> {
   std::mutex& mutex() { return mutex_; }
   /// Consumers and closers wait here.
   std::condition_variable& waiters() { return waiters_; }
+  /// The consumer had to wait, not only for the first element: what
+  /// prefetch(n) has ready does not last. Stays so.
+  bool consumer_outran() const { return consumer_outran_; }
   /// Thread-safe without the lock.
   Stage* new_stage(StageInfo info);
   std::int64_t now() const { return config_.scheduler->clock().now(); }
@@ -359,6 +362,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t recent_rows_ = 0;
   bool bounded_ = false;
   bool on_demand_ = false;
+  bool consumer_outran_ = false;
   bool passed_over_ = false;
   std::atomic<bool> waiting_{false};
   std::atomic<bool> has_elastic_{false};

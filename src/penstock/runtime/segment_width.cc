@@ -29,12 +29,14 @@ std::int64_t SegmentPipe::calls_at_once() const {
 
 // The bound behind prefetch(n): no call is started for an element more than
 // n + w beyond the one waited for, where w is what runs at once; without an
-// explicit num_parallel_calls only as far as that needs it. On demand none is,
-// because it might begin after next() has returned.
+// explicit num_parallel_calls only as far as that needs it, and only once the
+// consumer was seen to need it. On demand none is, because it might begin after
+// next() has returned.
 std::int64_t SegmentPipe::beyond_limit(const Demand& demand) const {
   if (out.limit == kUnlimited || run_.on_demand()) return 0;
   const std::int64_t calls = calls_at_once();
   if (cap > 0) return calls - 1;
+  if (!run_.consumer_outran()) return 0;
   const std::int64_t asked = std::max<std::int64_t>(1, wanted(demand));
   return std::max<std::int64_t>(0, calls - asked - out.limit);
 }
