@@ -1,6 +1,7 @@
 #include "auto_function.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -29,6 +30,9 @@ constexpr double kLeastShare = 0.04;
 // together when it is worth having them.
 constexpr std::int64_t kProcessWindowNs = 200'000'000;
 constexpr double kLeastWorkersUse = 0.8;
+// Calls that went back to threads are not judged anew for so long, twice as
+// long each time: on a loaded machine they may have seemed to sleep.
+constexpr std::int64_t kFirstPauseNs = 2'000'000'000;
 
 // A call that takes longer does not start in a thread any more while workers
 // start, which takes some 0.2 s; nor does it wait for them forever.
@@ -40,11 +44,28 @@ constexpr std::int64_t kLongBlockNs = 1'000'000;
 constexpr std::uint32_t kSampleEvery = 4;
 
 /// Time that the calling thread has used a core, and waited for one: what it
-/// waited for besides was no core. About 3 us. The first number of schedstat is
-/// of the last time that the thread left its core, or of a tick.
+/// waited for besides was no core. How often it left its core because it waited
+/// for something, and because others wanted it. About 4 us. The first number of
+/// schedstat is of the last time that the thread left its core, or of a tick.
 struct CoreTime {
   std::int64_t used = 0;
   std::int64_t delayed = 0;
+  std::int64_t waits = 0;
+  std::int64_t preemptions = 0;
+
+  CoreTime since(const CoreTime& before) const {
+    return {used - before.used, delayed - before.delayed, waits - before.waits,
+            preemptions - before.preemptions};
+  }
+  /// The delay of a thread that could go on. One that wakes to wait again, as
+  /// for the GIL every 5 ms, waits for a core each time, too.
+  double delayed_at_work() const {
+    const std::int64_t all = waits + preemptions;
+    return all == 0 ? static_cast<double>(delayed)
+                    : static_cast<double>(delayed) *
+                          static_cast<double>(preemptions) /
+                          static_cast<double>(all);
+  }
 };
 CoreTime core_time() {
   struct File {
@@ -62,7 +83,10 @@ CoreTime core_time() {
     text[n] = '\0';
     if (std::sscanf(text, "%*s %lld", &delayed) != 1) delayed = 0;
   }
-  return {Clock::real().thread_cpu(), delayed};
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return {Clock::real().thread_cpu(), delayed, usage.ru_nvcsw,
+          usage.ru_nivcsw};
 }
 
 enum Mode : int { kThreads, kStarting, kProcesses, kStays };
@@ -105,10 +129,12 @@ class AutoFunction final : public Function {
     if (mode != kThreads) return in_threads_->apply(in, context, out);
 
     const Clock& clock = Clock::real();
-    const bool sample = long_blocks_.load(std::memory_order_relaxed) ||
-                        blocks_.fetch_add(1) % kSampleEvery == 0;
-    const int others = running_.fetch_add(1);
     const std::int64_t started = clock.now();
+    const bool sample =
+        started >= judge_from_.load(std::memory_order_relaxed) &&
+        (long_blocks_.load(std::memory_order_relaxed) ||
+         blocks_.fetch_add(1) % kSampleEvery == 0);
+    const int others = running_.fetch_add(1);
     const CoreTime before = sample ? core_time() : CoreTime();
     Status status = in_threads_->apply(in, context, out);
     const CoreTime after = sample ? core_time() : CoreTime();
@@ -121,8 +147,7 @@ class AutoFunction final : public Function {
     // wait for a core says nothing then.
     const bool sleepers = others >= 2 * workers_;
     if (sample && shared && !sleepers &&
-        judge(out.size(), wall,
-              {after.used - before.used, after.delayed - before.delayed})) {
+        judge(out.size(), wall, after.since(before))) {
       start();
     }
     return status;
@@ -151,21 +176,25 @@ class AutoFunction final : public Function {
     calls_ += rows;
     wall_ += wall;
     core_ += core.used + core.delayed;
+    at_work_ += static_cast<double>(core.used) + core.delayed_at_work();
     used_ += core.used;
     if (wall_ < kWindowNs) return false;
     // Two side by side: half of the wall time each, if they take turns.
     const double use =
         2.0 * static_cast<double>(core_) / static_cast<double>(wall_);
+    const double least_use = 2.0 * at_work_ / static_cast<double>(wall_);
     const std::int64_t call = used_ / std::max<std::int64_t>(1, calls_);
     // On a busy machine a sleeper waits for a core when it wakes.
     const bool sleeps =
         static_cast<double>(used_) < kLeastShare * static_cast<double>(core_);
     calls_ = wall_ = core_ = used_ = 0;
-    if (use < kLeastUse || use > kMostUse || call < kLeastCallNs || sleeps) {
+    at_work_ = 0;
+    if (use < kLeastUse || least_use > kMostUse || call < kLeastCallNs ||
+        sleeps) {
       agreeing_ = 0;
       return false;
     }
-    use_ = use;
+    use_ = least_use;
     call_ns_ = call;
     return ++agreeing_ >= 2 || call > kWindowNs / 4;
   }
@@ -191,28 +220,38 @@ class AutoFunction final : public Function {
 
   void go_back() const {
     std::lock_guard lock(state_->mutex);
+    if (state_->mode.load() != kProcesses) return;  // another call has
+    judge_from_.store(Clock::real().now() + pause_ns_);
+    pause_ns_ *= 2;
     state_->reason =
         "back in threads: its calls wait more than they compute, and only one "
         "runs at a time in each process";
-    state_->mode.store(kStays, std::memory_order_release);
+    state_->mode.store(kThreads, std::memory_order_release);
   }
 
-  void start() const {
-    int expected = kThreads;
-    if (!state_->mode.compare_exchange_strong(expected, kStays)) return;
+  /// Pickles the function; says why where it cannot.
+  bool prepare() const {
     Gil gil;
-    if (!gil.ok()) return;
+    if (!gil.ok()) return false;
     const Owned pickled(
         in_interpreter([&] { return PyObject_CallNoArgs(prepare_.get()); }));
     std::lock_guard lock(state_->mutex);
     if (pickled.get() == nullptr || !PyBytes_Check(pickled.get())) {
       state_->reason = "limited by the GIL, but " + take_python_error();
-      return;
+      return false;
     }
     in_processes_ = make_process_function(
         std::string(PyBytes_AS_STRING(pickled.get()),
                     static_cast<std::size_t>(PyBytes_GET_SIZE(pickled.get()))),
         result_, declared_, identity_, counters_, controls_);
+    return true;
+  }
+
+  void start() const {
+    int expected = kThreads;
+    if (!state_->mode.compare_exchange_strong(expected, kStays)) return;
+    if (in_processes_ == nullptr && !prepare()) return;
+    std::lock_guard lock(state_->mutex);
     state_->reason =
         absl::StrCat("the GIL limited it: threads side by side got ",
                      static_cast<int>(use_ * 100),
@@ -236,6 +275,8 @@ class AutoFunction final : public Function {
   // Written once, before mode says so.
   mutable FunctionRef in_processes_;
   mutable std::atomic<std::int64_t> wait_until_{0};
+  mutable std::atomic<std::int64_t> judge_from_{0};
+  mutable std::int64_t pause_ns_ = kFirstPauseNs;  // under the state's lock
 
   mutable std::atomic<int> running_{0};
   mutable std::atomic<std::uint32_t> blocks_{0};
@@ -244,6 +285,7 @@ class AutoFunction final : public Function {
   mutable std::int64_t calls_ = 0;
   mutable std::int64_t wall_ = 0;
   mutable std::int64_t core_ = 0;
+  mutable double at_work_ = 0;
   mutable std::int64_t used_ = 0;
   mutable std::int64_t call_ns_ = 0;
   mutable double use_ = 0;
@@ -262,7 +304,7 @@ FunctionHandle make_auto_function(PyRef fn, PyRef prepare, Result result,
   FunctionHandle handle =
       make_python_function(std::move(fn), result, declared, identity);
   handle.controls = std::make_shared<ProcessControls>();
-  handle.controls->workers.store(workers);
+  handle.controls->workers.most.store(workers);
   handle.automatic = std::make_shared<AutoState>();
   handle.ref = std::make_shared<AutoFunction>(
       handle.ref, std::move(prepare), result, std::move(declared),

@@ -59,6 +59,7 @@ class FaultyLink final : public WorkerLink {
 
   bool has_sent() const override { return real_->has_sent(); }
   std::int64_t row() const override { return row_ >= 0 ? row_ : real_->row(); }
+  int process() const override { return real_->process(); }
   std::string kill() override {
     return ended_.empty() ? real_->kill() : ended_;
   }

@@ -1,4 +1,6 @@
 // Functions and the random key of the current element.
+#include <dlfcn.h>
+#include <link.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -11,6 +13,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "faulty_transport.h"
+#include "penstock/runtime/scheduler.h"
 #include "process_function.h"
 #include "text.h"
 #include "workers.h"
@@ -63,9 +66,24 @@ nb::dict nested_dict(const std::shared_ptr<StageCounters>& counters) {
   return found;
 }
 
+/// Calls that wait for the GIL are not taken for calls that block. It lies in
+/// the interpreter's state, whose layout is its own.
+void tell_where_the_gil_lies() {
+  void* state = dlsym(RTLD_DEFAULT, "_PyRuntime");
+  Dl_info info{};
+  void* entry = nullptr;
+  if (state == nullptr ||
+      dladdr1(state, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr ||
+      info.dli_saddr != state) {
+    return;
+  }
+  LockWait::lies_in(state, static_cast<const ElfW(Sym)*>(entry)->st_size);
+}
+
 }  // namespace
 
 void bind_functions(nb::module_& m) {
+  tell_where_the_gil_lies();
   nb::class_<FunctionHandle>(m, "Function")
       .def_prop_ro("executor",
                    [](const FunctionHandle& f) -> std::string {
@@ -93,10 +111,10 @@ void bind_functions(nb::module_& m) {
       .def_prop_rw(
           "workers",
           [](const FunctionHandle& f) {
-            return f.controls ? f.controls->workers.load() : 0;
+            return f.controls ? f.controls->workers.most.load() : 0;
           },
           [](const FunctionHandle& f, int workers) {
-            if (f.controls) f.controls->workers.store(workers);
+            if (f.controls) f.controls->workers.most.store(workers);
           })
       .def("set_timeout", [](const FunctionHandle& f, double seconds) {
         if (f.controls) {
@@ -143,7 +161,8 @@ void bind_functions(nb::module_& m) {
          std::string identity, int workers) {
         auto counters = std::make_shared<StageCounters>();
         auto controls = std::make_shared<ProcessControls>();
-        controls->workers.store(workers);
+        controls->workers.most.store(workers);
+        controls->may_wait = true;
         FunctionRef made = make_process_function(
             std::string(pickled.c_str(), pickled.size()), result_kind(kind),
             declared(spec), std::move(identity), counters, controls);

@@ -2,6 +2,7 @@
 #include "process_function.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "convert.h"
 #include "errors.h"
@@ -138,6 +139,15 @@ class ProcessFunction final : public Function {
     return in.size();
   }
 
+  /// A worker that has said something, or died.
+  StatusOr<std::unique_ptr<Worker>> acquire_started(
+      WorkerPool& pool, const std::function<bool()>& cancelled) const {
+    const NoCallYet starting;
+    auto worker = pool.acquire(controls_->workers, cancelled);
+    if (worker.ok()) pool.wait_until_started(**worker, cancelled);
+    return worker;
+  }
+
   Outcome attempt(const Block& in, CallContext& context,
                   std::vector<std::int64_t>& rows, Results& results) const {
     Outcome outcome;
@@ -173,13 +183,18 @@ class ProcessFunction final : public Function {
     }
     writer.write((*input)->data());
 
-    // The core that this call holds is the worker's: it does not block.
-    const WorksElsewhere working;
     WorkerPool& pool = WorkerPool::instance();
-    auto worker = pool.acquire(controls_->workers.load(), cancelled);
+    auto worker = acquire_started(pool, cancelled);
     if (!worker.ok()) {
       outcome.status = worker.status();
       return outcome;
+    }
+    // The core that this call holds is the worker's.
+    std::optional<WorksElsewhere> working;
+    if (controls_->may_wait && (*worker)->process() > 0) {
+      working.emplace((*worker)->process());
+    } else {
+      working.emplace();
     }
     Message call;
     call.function = number_;
@@ -212,7 +227,7 @@ class ProcessFunction final : public Function {
       received = Worker::Received::kDied;
     }
     if (received == Worker::Received::kMessage) {
-      pool.give_back(*std::move(worker));
+      pool.give_back(*std::move(worker), controls_->workers);
       outcome.kind = Outcome::Kind::kDone;
       outcome.memory = *std::move(output);
       outcome.length =
@@ -267,10 +282,10 @@ class ProcessFunction final : public Function {
     counters_->lines.add({begin + reply.length, reply.lines});
   }
 
-  static std::string drop(std::unique_ptr<Worker> worker) {
+  std::string drop(std::unique_ptr<Worker> worker) const {
     std::string end = worker->kill();
     worker.reset();
-    WorkerPool::instance().lost();
+    WorkerPool::instance().lost(controls_->workers);
     return end;
   }
 

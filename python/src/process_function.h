@@ -7,13 +7,17 @@
 #include <string>
 
 #include "functions.h"
+#include "workers.h"
 
 namespace penstock::python {
 
 /// What Python code may change while it runs, and read.
 struct ProcessControls {
-  std::atomic<int> workers{2};              // at most, for this stage
+  WorkerShare workers;
   std::atomic<std::int64_t> timeout_ns{0};  // for one call; 0: none
+  /// Calls that wait need no core, and as many run at once as the stage may
+  /// have. Not while AUTO decides where they run.
+  bool may_wait = false;
 };
 
 /// `pickled` is the function, as the worker's loads() takes it.

@@ -15,6 +15,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "penstock/base/clock.h"
 
@@ -56,6 +57,7 @@ class ProcessLink final : public WorkerLink {
     return reinterpret_cast<std::atomic<std::int64_t>*>(slot_->data())
         ->load(std::memory_order_relaxed);
   }
+  int process() const override { return pid_; }
   std::string kill() override;
 
  private:
@@ -210,10 +212,16 @@ std::shared_ptr<WorkerTransport> WorkerTransport::processes() {
 // --------------------------------------------------------------------------
 
 struct WorkerPool::State {
+  // Each holds some 40 MB, and what the function imports.
+  static constexpr int kMostWorkers = 128;
+
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::unique_ptr<Worker>> idle;
-  int total = 0;  // idle, at work or being started
+  int total = 0;    // idle, at work or being started
+  int at_work = 0;  // acquired
+  int waiting = 0;  // in acquire(), and may have one
+  int unready = 0;  // acquired, but still starting
   bool launching = false;
   int wanted = 0;  // to be started by the launcher
   Status failure;  // of the last start
@@ -243,6 +251,9 @@ struct WorkerPool::State {
       }
       changed.notify_all();
     }
+  }
+  int starting() const {
+    return total - at_work - static_cast<int>(idle.size());
   }
   void want(int count) {
     total += count;
@@ -274,27 +285,69 @@ WorkerPool& WorkerPool::instance() {
 }
 
 StatusOr<std::unique_ptr<Worker>> WorkerPool::acquire(
-    int most, const std::function<bool()>& cancelled) {
+    WorkerShare& share, const std::function<bool()>& cancelled) {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   s.failure = absl::OkStatus();
+  if (std::exchange(share.pool, &s) != &s) share.at_work = 0;
+  bool waiting = false;
+  const auto wait = [&](bool on) {
+    if (waiting != on) s.waiting += on ? 1 : -1;
+    waiting = on;
+  };
   for (;;) {
-    if (s.down) return absl::CancelledError("the interpreter exits");
-    if (!s.idle.empty()) {
+    const bool may_have = share.at_work < share.most.load();
+    wait(may_have);
+    Status status;
+    if (s.down) status = absl::CancelledError("the interpreter exits");
+    if (status.ok() && may_have && !s.idle.empty()) {
+      wait(false);
+      ++share.at_work;
+      ++s.at_work;
       auto worker = std::move(s.idle.front());
       s.idle.pop_front();
       return worker;
     }
-    if (!s.failure.ok()) return s.failure;
-    if (s.total < most) s.want(1);
-    s.changed.wait_for(lock, std::chrono::milliseconds(kPollMs));
-    if (cancelled && cancelled()) return absl::CancelledError("cancelled");
+    if (status.ok()) status = s.failure;
+    // No more at once than can start: the first would be ready with the last.
+    const int at_once = static_cast<int>(std::thread::hardware_concurrency());
+    if (status.ok() && may_have && s.starting() < s.waiting &&
+        s.starting() + s.unready < std::max(1, at_once) &&
+        s.total < State::kMostWorkers) {
+      s.want(1);
+    }
+    if (status.ok()) {
+      s.changed.wait_for(lock, std::chrono::milliseconds(kPollMs));
+      if (cancelled && cancelled()) status = absl::CancelledError("cancelled");
+    }
+    if (!status.ok()) {
+      wait(false);
+      return status;
+    }
   }
 }
 
-void WorkerPool::give_back(std::unique_ptr<Worker> worker) {
+void WorkerPool::wait_until_started(const Worker& worker,
+                                    const std::function<bool()>& cancelled) {
+  if (worker.has_sent()) return;
+  State& s = *state_;
+  const auto count = [&](int by) {
+    std::lock_guard lock(s.mutex);
+    s.unready += by;
+    s.changed.notify_all();
+  };
+  count(1);
+  while (!worker.has_sent() && !cancelled()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  count(-1);
+}
+
+void WorkerPool::give_back(std::unique_ptr<Worker> worker, WorkerShare& share) {
   State& s = *state_;
   std::lock_guard lock(s.mutex);
+  --share.at_work;
+  --s.at_work;
   if (s.down || worker->generation != s.generation) {
     --s.total;
     s.changed.notify_all();
@@ -304,9 +357,11 @@ void WorkerPool::give_back(std::unique_ptr<Worker> worker) {
   s.changed.notify_all();
 }
 
-void WorkerPool::lost() {
+void WorkerPool::lost(WorkerShare& share) {
   State& s = *state_;
   std::lock_guard lock(s.mutex);
+  --share.at_work;
+  --s.at_work;
   --s.total;
   s.changed.notify_all();
 }

@@ -71,6 +71,8 @@ class WorkerLink {
   virtual bool has_sent() const = 0;
   /// The row it works on; -1 between calls.
   virtual std::int64_t row() const = 0;
+  /// Its number as a process.
+  virtual int process() const = 0;
   /// Ends it and says how it ended: "was killed by SIGSEGV".
   virtual std::string kill() = 0;
 };
@@ -99,6 +101,7 @@ class Worker {
   }
   bool has_sent() const { return link_->has_sent(); }
   std::int64_t row() const { return link_->row(); }
+  int process() const { return link_->process(); }
   std::string kill() { return link_->kill(); }
   bool knows(std::uint32_t function) const {
     return functions_.contains(function);
@@ -112,18 +115,29 @@ class Worker {
   std::set<std::uint32_t> functions_;
 };
 
+/// The workers of one stage.
+struct WorkerShare {
+  std::atomic<int> most{2};
+  // Under the pool's lock.
+  int at_work = 0;
+  const void* pool = nullptr;  // that they are of: a fork's child has another
+};
+
 class WorkerPool {
  public:
   /// The one of this process; the child of a fork gets a new one.
   static WorkerPool& instance();
 
-  /// An idle worker, a new one while there are fewer than `most`, or one that
-  /// is given back meanwhile. Cancelled if `cancelled` says so.
+  /// An idle worker, a new one, or one that is given back meanwhile, when fewer
+  /// than `share.most` work for this stage. Cancelled if `cancelled` says so.
   StatusOr<std::unique_ptr<Worker>> acquire(
-      int most, const std::function<bool()>& cancelled);
-  void give_back(std::unique_ptr<Worker> worker);
+      WorkerShare& share, const std::function<bool()>& cancelled);
+  /// Until it has started, or died.
+  void wait_until_started(const Worker& worker,
+                          const std::function<bool()>& cancelled);
+  void give_back(std::unique_ptr<Worker> worker, WorkerShare& share);
   /// A worker that acquire() gave is no more.
-  void lost();
+  void lost(WorkerShare& share);
   /// Starts workers up to `count`, without waiting for them.
   void warm(int count);
   /// Where workers come from; idle ones of another transport are ended.

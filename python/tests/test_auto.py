@@ -634,4 +634,27 @@ def test_functions_that_turn_out_to_wait_go_back(tmp_path):
     pathlib.Path(sleeps).touch()
     assert until("thread") == "thread"
     assert "back in threads" in ds.explain()
+    # What seemed to sleep, or has slept until now, may move again.
+    os.remove(sleeps)
+    assert until("process") == "process"
     it.close()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_long_calls_that_take_turns_with_the_gil_do_not_run_in_threads_for_good():
+    in_threads = 0
+
+    def burn(x):
+        end = time.thread_time() + 0.3
+        while time.thread_time() < end:
+            pass
+        return x, os.getpid()
+
+    for _ in range(3):
+        ds = ps.Dataset.range(8).map(burn, executor="auto")
+        it = iter(ds)
+        pids = [int(pid) for _, pid in it]
+        in_threads += pids.count(os.getpid())
+        it.close()
+    # Of eight the first two, and those that begin while workers start.
+    assert in_threads <= 3 * 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import pickle
 import signal
@@ -261,6 +262,63 @@ def test_num_parallel_calls_is_a_cap():
     assert ints(
         process(ps.Dataset.range(9), lambda x: x, num_parallel_calls=3)
     ) == list(range(9))
+
+
+def nap_and_tell(x, seconds=0.2):
+    began = time.monotonic()
+    time.sleep(seconds)
+    return began, time.monotonic()
+
+
+def most_at_once(spans):
+    """The largest number of (begin, end) that have a moment in common."""
+    events = sorted([(b, 1) for b, _ in spans] + [(e, -1) for _, e in spans])
+    most = now = 0
+    for _, change in events:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def test_calls_that_wait_have_as_many_workers_as_they_may():
+    width = 4 * len(os.sched_getaffinity(0))
+    ds = ps.Dataset.range(4 * width).map(
+        nap_and_tell, executor="process", num_parallel_calls=width
+    )
+    most, end = 0, time.monotonic() + 30  # until all workers have started
+    while most < width and time.monotonic() < end:
+        most = most_at_once(list(ds))
+        assert most <= width
+    assert most == width
+
+
+def test_one_worker_is_one_at_a_time():
+    ds = ps.Dataset.range(5).map(nap_and_tell, executor="process", num_parallel_calls=1)
+    assert most_at_once(list(ds)) == 1
+
+
+def test_calls_that_wait_in_workers_leave_the_cores_to_others():
+    """As many as there are cores, all asleep: a map in threads goes on."""
+    cores = len(os.sched_getaffinity(0))
+
+    asleep = ps.Dataset.range(20 * cores).map(
+        lambda x: nap_and_tell(x, 0.8),
+        executor="process",
+        num_parallel_calls=cores,
+    )
+    with asleep.iterator() as it:
+        for _ in range(2 * cores):  # the workers have started
+            next(it)
+        for tenth in itertools.cycle(range(1, 7)):
+            time.sleep(tenth / 10)  # into the next calls, whenever they began
+            began = time.monotonic()
+            list(ps.Dataset.range(1).map(lambda x: hash(int(x)), executor="thread"))
+            done = time.monotonic()
+            spans = list(itertools.islice(it, cores))
+            met = all(b < began and done < e for b, e in spans)
+            if met or not spans:
+                break
+    assert met and spans
 
 
 def test_datasets_with_processes_pickle_and_resume():

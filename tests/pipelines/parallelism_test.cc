@@ -1,14 +1,18 @@
 // How many calls run at once, and how far ahead of the consumer.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <ctime>
 #include <thread>
 
 #include "penstock/penstock.h"
+#include "penstock/runtime/scheduler.h"
 
 namespace penstock {
 namespace {
@@ -216,6 +220,50 @@ TEST_P(CallsThatCompute, AreNotTakenForWaiting) {
 
 INSTANTIATE_TEST_SUITE_P(Parallelism, CallsThatCompute,
                          ::testing::Values(milliseconds(1), milliseconds(3)));
+
+/// Another process that waits, or computes, until it is ended.
+class OtherProcess {
+ public:
+  explicit OtherProcess(bool computes) : pid_(fork()) {
+    if (pid_ != 0) return;
+    for (;;) {
+      if (!computes) pause();
+    }
+  }
+  ~OtherProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
+TEST(Parallelism, CallsInAnotherProcessOverlapWhileThatWaits) {
+  for (const bool computes : {false, true}) {
+    const OtherProcess other(computes);
+    Calls calls;
+    const Dataset dataset =
+        Dataset::range(30)
+            .map(
+                [&](std::int64_t x) {
+                  const WorksElsewhere there(other.pid());
+                  calls.sleep(milliseconds(40));
+                  return x;
+                },
+                {.num_parallel_calls = 6})
+            .with_options({.cpu_budget = 2});
+    EXPECT_EQ(values(dataset), count_to(30));
+    if (computes) {
+      EXPECT_LE(calls.most, 2);
+    } else {
+      EXPECT_EQ(calls.most, 6);
+    }
+  }
+}
 
 TEST(Parallelism, TheRestOfABlockThatTakesTooLongIsGivenBack) {
   // Blocks have grown over cheap calls when the costly ones begin. Those fit

@@ -1,6 +1,7 @@
 #include "penstock/runtime/call_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "penstock/runtime/thread_sight.h"
 
@@ -27,6 +28,30 @@ std::int64_t cpu_time(clockid_t id) {
   timespec ts{};
   if (clock_gettime(id, &ts) != 0) return 0;
   return static_cast<std::int64_t>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+}
+
+std::atomic<std::uintptr_t> g_lock_begin{0};
+std::atomic<std::uintptr_t> g_lock_end{0};
+
+/// CPU time of whoever runs the call, and what the kernel says about it.
+std::int64_t cpu_of_call(const WorkerThread& w) {
+  return w.seen_place > 0 ? cpu_time_of_process(w.seen_place)
+                          : cpu_time(w.cpu_clock);
+}
+std::int64_t run_delay_of_call(const WorkerThread& w) {
+  return w.seen_place > 0 ? run_delay_of_process(w.seen_place)
+                          : run_delay_of_thread(w.tid);
+}
+ThreadSight look_at_call(const WorkerThread& w) {
+  return w.seen_place > 0 ? look_at_process(w.seen_place)
+                          : look_at_thread(w.tid);
+}
+
+/// It waits for a core, or for its turn at a lock, and for nothing else.
+bool could_go_on(const WorkerThread& w, const ThreadSight& sight) {
+  return sight.runnable ||
+         (w.seen_place <= 0 && waits_in_memory(w.tid, g_lock_begin.load(),
+                                               g_lock_end.load()));
 }
 
 /// Whether a call of a stage could go on, looked at once a tick. Another that
@@ -68,8 +93,8 @@ double short_call_share(WorkerThread& w, std::int64_t now) {
     calls.ticks = 0;
     calls.stages.clear();
     calls.since = now;
-    calls.cpu = cpu_time(w.cpu_clock);
-    calls.delay = run_delay_of_thread(w.tid);
+    calls.cpu = cpu_of_call(w);
+    calls.delay = run_delay_of_call(w);
     calls.waited = w.waited_ns;
   }
   const auto stage =
@@ -82,13 +107,14 @@ double short_call_share(WorkerThread& w, std::int64_t now) {
   }
   if (++calls.ticks < kShortCallTicks) return 1;
   calls.ticks = 0;
-  const auto used = static_cast<double>(cpu_time(w.cpu_clock) - calls.cpu);
+  const auto used = static_cast<double>(cpu_of_call(w) - calls.cpu);
   // Waiting for a core is no part of it; it is counted when it is over.
-  const ThreadSight sight = look_at_thread(w.tid);
+  const ThreadSight sight = look_at_call(w);
   const auto wall = static_cast<double>(now - calls.since -
                                         (sight.run_delay_ns - calls.delay) -
                                         (w.waited_ns - calls.waited));
-  return wall > 0 && !sight.runnable ? used / wall : 1;
+  if (wall <= 0 || used >= kBlockedCpuShare * wall) return 1;
+  return could_go_on(w, sight) ? 1 : used / wall;
 }
 
 // Those in which the thread was mostly seen. A stage that computes has at most
@@ -105,24 +131,29 @@ std::vector<Stage*> stages_that_wait(const WorkerThread& w) {
   return waiting;
 }
 
+/// What a call took of a core since the last tick.
+enum class SinceTick { kNotSeen, kLittle, kMuch };
+SinceTick since_tick(WorkerThread& w, std::int64_t now) {
+  const std::int64_t cpu = cpu_of_call(w);
+  const auto wall = static_cast<double>(now - std::exchange(w.last_tick, now));
+  const auto used = static_cast<double>(cpu - std::exchange(w.last_cpu, cpu));
+  if (w.seen_call != w.call) return SinceTick::kNotSeen;
+  return used < kBlockedCpuShare * wall ? SinceTick::kLittle : SinceTick::kMuch;
+}
+
 // Whether calls of the stage that lasted from one tick to the next mostly
 // waited; false while too few of them were seen.
 bool waits_between_ticks(WorkerThread& w, std::int64_t now) {
-  const std::int64_t cpu = cpu_time(w.cpu_clock);
-  const bool same = w.seen_call == w.call;
-  const auto wall = static_cast<double>(now - w.last_tick);
-  const auto used = static_cast<double>(cpu - w.last_cpu);
-  w.last_tick = now;
-  w.last_cpu = cpu;
-  if (!same) return false;
+  const SinceTick taken = since_tick(w, now);
+  if (taken == SinceTick::kNotSeen) return false;
   Stage& stage = *w.stage;
   ++stage.tick_pairs;
-  if (used < kBlockedCpuShare * wall) ++stage.quiet_tick_pairs;
+  if (taken == SinceTick::kLittle) ++stage.quiet_tick_pairs;
   if (stage.tick_pairs < kTickPairs) return false;
   const double quiet = stage.quiet_tick_pairs;
   const bool waits = quiet > (1 - kBlockedCpuShare) * stage.tick_pairs;
   stage.tick_pairs = stage.quiet_tick_pairs = 0;
-  return waits && !look_at_thread(w.tid).runnable;
+  return waits && !could_go_on(w, look_at_call(w));
 }
 
 // Whether one call has waited for long by itself.
@@ -136,11 +167,11 @@ bool blocks(WorkerThread& w, bool known, std::int64_t now,
   const std::int64_t age = now - w.first_seen;  // or more
   if (age >= kOverdueNs) w.overdue.store(true, std::memory_order_relaxed);
   if (age < (known ? kKnownBlockedNs : kBlockedNs) - kTickNs) return false;
-  const std::int64_t cpu = cpu_time(w.cpu_clock);
+  const std::int64_t cpu = cpu_of_call(w);
   if (w.seen_at == 0) {
     w.seen_at = now;
     w.seen_cpu = cpu;
-    w.seen_delay = run_delay_of_thread(w.tid);
+    w.seen_delay = run_delay_of_call(w);
     return false;
   }
   auto wall = static_cast<double>(now - w.seen_at);
@@ -149,10 +180,10 @@ bool blocks(WorkerThread& w, bool known, std::int64_t now,
   // Waiting for a core looks the same from here, but is not blocking. One look
   // per call: with many that sleep they would take a core.
   if (w.blocked_call == w.call) return true;
-  const ThreadSight sight = look_at_thread(w.tid);
+  const ThreadSight sight = look_at_call(w);
   wall -= static_cast<double>(sight.run_delay_ns - w.seen_delay);
   if (sight.runnable || used > kBlockedCpuShare * wall) return false;
-  if (!known && at_work.any(w.stage)) return false;
+  if (!known && (could_go_on(w, sight) || at_work.any(w.stage))) return false;
   w.blocked_call = w.call;
   return true;
 }
@@ -164,6 +195,11 @@ struct ElasticCalls {
 };
 
 }  // namespace
+
+void watch_lock(const void* begin, std::size_t bytes) {
+  g_lock_begin.store(reinterpret_cast<std::uintptr_t>(begin));
+  g_lock_end.store(reinterpret_cast<std::uintptr_t>(begin) + bytes);
+}
 
 WatchedCalls watch_calls(std::span<WorkerThread* const> workers,
                          std::int64_t now) {
@@ -179,13 +215,22 @@ WatchedCalls watch_calls(std::span<WorkerThread* const> workers,
     }
     const std::shared_ptr<Run> run = w->run->shared_from_this();
     const bool known = w->stage->blocking.load(std::memory_order_relaxed);
-    const bool elsewhere = w->works_elsewhere.load(std::memory_order_relaxed);
+    const int place = w->elsewhere.load(std::memory_order_relaxed);
+    if (place != w->seen_place) {
+      w->seen_place = place;
+      w->seen_call = 0;
+      w->short_calls.ticks = 0;
+    }
+    if (place == kNowhereYet) continue;
     if (known) {
       ElasticCalls& calls = elastic[w->stage];
       calls.run = run;
+      const bool elsewhere =
+          place == kSomewhere ||
+          (place > 0 && since_tick(*w, now) == SinceTick::kMuch);
       calls.all_elsewhere = calls.all_elsewhere && elsewhere;
     }
-    if (elsewhere) {
+    if (place == kSomewhere) {
       w->seen_call = 0;
       w->short_calls.ticks = 0;
       continue;

@@ -36,6 +36,11 @@ enum CallState : int {
   kTokenWait,   // before a call that needs one
 };
 
+/// Where else a call works: in the process of that number, or one of these.
+inline constexpr int kHere = 0;
+inline constexpr int kSomewhere = -1;
+inline constexpr int kNowhereYet = -2;
+
 struct WorkerThread {
   std::mutex call_mutex;
   // Guarded by call_mutex.
@@ -45,7 +50,7 @@ struct WorkerThread {
   std::uint64_t call = 0;  // counts them: the monitor takes the time
   // Time in calls that are known to block, and before others for a token.
   std::int64_t waited_ns = 0;
-  std::atomic<bool> works_elsewhere{false};
+  std::atomic<int> elsewhere{kHere};
   std::atomic<bool> overdue{false};
   // Only the thread itself.
   bool has_token = false;
@@ -53,6 +58,7 @@ struct WorkerThread {
   std::int64_t tokenless_since = 0;
   // Only the monitor.
   std::uint64_t seen_call = 0;
+  int seen_place = kHere;  // where the call was at work
   std::int64_t first_seen = 0;
   std::int64_t last_tick = 0;  // at which the call was seen, and its CPU time
   std::int64_t last_cpu = 0;
@@ -88,6 +94,9 @@ struct WatchedCalls {
   /// Every call is short and none is known to block.
   bool calm = true;
 };
+
+/// Calls that wait for a lock in this memory take turns at it.
+void watch_lock(const void* begin, std::size_t bytes);
 
 WatchedCalls watch_calls(std::span<WorkerThread* const> workers,
                          std::int64_t now);

@@ -508,11 +508,23 @@ void after_fork_in_child() {
 
 }  // namespace
 
-WorksElsewhere::WorksElsewhere() {
-  if (t_worker != nullptr) outer_ = t_worker->works_elsewhere.exchange(true);
+WorksElsewhere::WorksElsewhere() : WorksElsewhere(kSomewhere) {}
+WorksElsewhere::WorksElsewhere(int process) {
+  if (t_worker != nullptr) outer_ = t_worker->elsewhere.exchange(process);
 }
 WorksElsewhere::~WorksElsewhere() {
-  if (t_worker != nullptr) t_worker->works_elsewhere.store(outer_);
+  if (t_worker != nullptr) t_worker->elsewhere.store(outer_);
+}
+
+NoCallYet::NoCallYet() {
+  if (t_worker != nullptr) outer_ = t_worker->elsewhere.exchange(kNowhereYet);
+}
+NoCallYet::~NoCallYet() {
+  if (t_worker != nullptr) t_worker->elsewhere.store(outer_);
+}
+
+void LockWait::lies_in(const void* begin, std::size_t bytes) {
+  watch_lock(begin, bytes);
 }
 
 LockWait::LockWait() : since_(Clock::real().now()) {}

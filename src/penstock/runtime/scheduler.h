@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,17 +49,32 @@ class Scheduler {
 /// The process-wide executor.
 Scheduler& default_scheduler();
 
-/// Lives while user code works elsewhere, in another process say: the monitor
-/// does not take that for blocking, the core it holds is in use.
+/// Lives while user code works elsewhere: the monitor does not take that for
+/// blocking, the core it holds is in use. Of a call in another process the
+/// monitor looks at that one: it may block as any other call.
 class WorksElsewhere {
  public:
   WorksElsewhere();
+  explicit WorksElsewhere(int process);
   ~WorksElsewhere();
   WorksElsewhere(const WorksElsewhere&) = delete;
   WorksElsewhere& operator=(const WorksElsewhere&) = delete;
 
  private:
-  bool outer_ = false;
+  int outer_ = 0;
+};
+
+/// Lives while user code waits for something that is no call's fault and needs
+/// no core, such as the start of a process to call: says nothing about calls.
+class NoCallYet {
+ public:
+  NoCallYet();
+  ~NoCallYet();
+  NoCallYet(const NoCallYet&) = delete;
+  NoCallYet& operator=(const NoCallYet&) = delete;
+
+ private:
+  int outer_ = 0;
 };
 
 /// Lives while user code waits for a lock that its calls take in turn, such as
@@ -66,6 +82,10 @@ class WorksElsewhere {
 /// would only wait for each other; nor is it work that a block is sized by.
 class LockWait {
  public:
+  /// A lock of that kind lies in this memory. A call that waits for it does not
+  /// block, also where no LockWait says that it waits.
+  static void lies_in(const void* begin, std::size_t bytes);
+
   LockWait();
   ~LockWait();
   LockWait(const LockWait&) = delete;

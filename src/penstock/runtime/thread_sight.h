@@ -1,4 +1,4 @@
-// What the kernel says about another thread of this process.
+// What the kernel says about another thread of this process, or a process.
 //
 // A call that uses little CPU may block, or it may have lost its core to
 // somebody else's work. Only the kernel can tell the two apart. A look costs
@@ -21,5 +21,14 @@ struct ThreadSight {
 /// Zeros where the kernel does not tell, or when there is no such thread.
 ThreadSight look_at_thread(pid_t tid);
 std::int64_t run_delay_of_thread(pid_t tid);
+/// The same of the main thread of another process.
+ThreadSight look_at_process(pid_t pid);
+std::int64_t run_delay_of_process(pid_t pid);
+/// CPU time of all its threads; 0 when there is no such process.
+std::int64_t cpu_time_of_process(pid_t pid);
+
+/// Whether a thread of this process waits for a word of this memory (a futex):
+/// for a lock that lies there.
+bool waits_in_memory(pid_t tid, std::uintptr_t begin, std::uintptr_t end);
 
 }  // namespace penstock
