@@ -58,6 +58,9 @@ _numbers = itertools.count(1)
 _originals: weakref.WeakKeyDictionary[types.FunctionType, Any] = (
     weakref.WeakKeyDictionary()
 )
+# Those of which other code writes globals: where such a function is unpickled with
+# globals of its own, it would not see what that code wrote to its module's.
+_bound_to_module: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()
 
 
 def by_value(fn: Any) -> Any:
@@ -78,6 +81,13 @@ def original(fn: Any) -> Any:
     if type(fn) is types.MethodType and original(fn.__func__) is not fn.__func__:
         return types.MethodType(original(fn.__func__), fn.__self__)
     return fn
+
+
+def as_pickled(fn: Any) -> Any:
+    """The function to pickle where `fn` is called."""
+    inner = fn.__func__ if type(fn) is types.MethodType else fn
+    bound = type(inner) is types.FunctionType and inner in _bound_to_module
+    return original(fn) if bound else fn
 
 
 def plain_name(name: str) -> str:
@@ -364,6 +374,8 @@ class _Copies:
         if self._names:
             owner = made.__func__ if type(made) is types.MethodType else made
             weakref.finalize(owner, tuple, self._names).atexit = False
+            if self._writes.variables and type(owner) is types.FunctionType:
+                _bound_to_module.add(owner)
         return made
 
     def value(self, value: Any) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import importlib
 import pickle
+import sys
 import time
 import weakref
 
@@ -394,3 +396,60 @@ def test_the_object_behind_a_function_does_not_outlive_it():
     del ds, holder
     gc.collect()
     assert alive() is None
+
+
+MODULE = '''
+import threading, time
+
+LABELS = [1]
+LOCK = threading.Lock()
+model = None
+
+def load():
+    global model
+    if model is None:
+        model = lambda x: x + 10
+
+def with_a_model(x):
+    load()
+    return model(x) + LABELS[0]
+
+def with_a_lock(x):
+    with LOCK:
+        return x + LABELS[0]
+
+def plain(x):
+    time.sleep(0)
+    return x + LABELS[0]
+'''
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "users_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("users_module")
+    del sys.modules["users_module"]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_modules_containers_are_as_when_the_graph_was_built(module, executor):
+    module.LABELS[0] = 5
+    ds = R(2).map(module.plain, executor=executor)
+    module.LABELS[0] = 100
+    assert numbers(ds) == [5, 6]
+    assert numbers(pickle.loads(pickle.dumps(ds))) == [5, 6]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_modules_function_keeps_its_globals_in_a_worker(module, executor):
+    ds = R(2).map(module.with_a_model, executor=executor)
+    assert numbers(ds) == [11, 12]
+    assert numbers(pickle.loads(pickle.dumps(ds))) == [11, 12]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_modules_function_needs_not_pickle_what_it_uses(module, executor):
+    ds = R(2).map(module.with_a_lock, executor=executor)
+    assert numbers(ds) == [1, 2]
+    assert numbers(pickle.loads(pickle.dumps(ds))) == [1, 2]
