@@ -41,7 +41,7 @@ from penstock._kinds import (
 )
 from penstock._look import in_class, intercepts, look
 from penstock._purity import add_imports
-from penstock._use import ATTRIBUTE, Use, writes_arrays
+from penstock._use import ATTRIBUTE, Use, elements_of, writes_arrays
 
 # What a function takes along at most: as much as AUTO gives to a worker process.
 # Containers count 8 bytes an item. A larger one is shared with the program.
@@ -308,7 +308,8 @@ class _Writes:
         known.update(zip(code.co_varnames[: code.co_argcount], args))
         for value in given:
             self._look(value, depth + 1)
-        writes = writes_arrays(fn, known, defaults)
+        elements = elements_of(fn, known) if depth == 0 else frozenset()
+        writes = writes_arrays(fn, known, defaults, elements)
         self._into_arrays |= writes
         cells = dict(zip(code.co_freevars, map(id, fn.__closure__ or ())))
         for inner in codes_of(code):

@@ -453,3 +453,108 @@ def test_a_modules_function_needs_not_pickle_what_it_uses(module, executor):
     ds = R(2).map(module.with_a_lock, executor=executor)
     assert numbers(ds) == [1, 2]
     assert numbers(pickle.loads(pickle.dumps(ds))) == [1, 2]
+
+
+def test_a_function_that_fills_an_array_of_its_own_only_reads_the_others():
+    table, scale = np.array([1, 2, 3]), [np.array([10])]
+
+    def f(x):
+        time.sleep(0)
+        out = np.zeros(2, np.int64)
+        out[0] = table[x]
+        out[1] = scale[0][0]
+        result = {}
+        result["out"] = out
+        x = x.copy()
+        return result
+
+    def into_the_element(x):
+        x = x.copy()
+        x[0] = table[1]
+        return x
+
+    ds = R(1).map(f, executor="thread")
+    other = R(2).batch(2).map(into_the_element, executor="thread")
+    table[:] = scale[0][0] = 100
+    assert ds.to_list()[0]["out"].tolist() == [1, 10]
+    assert numbers(other) == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t, x: t.__setitem__(0, 5),
+        lambda t, x: np.copyto(t, 5),
+        lambda t, x: np.add(t, 1, out=t),
+        lambda t, x: write_into(t),
+        lambda t, x: write_into(t[:1]),
+        lambda t, x: write_view(t),
+        lambda t, x: write_alias(t),
+        lambda t, x: write_one_of(np.zeros(1), t, x),
+        lambda t, x: write_not_a_copy(t),
+        lambda t, x: write_in_a_list(t),
+        lambda t, x: write_in_place(t),
+        lambda t, x: write_what_is_the_same(t),
+        lambda t, x: write_one_of_two(t),
+        lambda t, x: write_rows(t),
+    ],
+)
+def test_ways_to_write_an_array_are_seen(write):
+    table = np.zeros(3)
+
+    def f(x):
+        write(table, x)
+        return table[0]
+
+    R(1).map(f, executor="thread").to_list()
+    assert table[0] != 0
+
+
+def write_into(array):
+    array[0] = 5
+
+
+def write_view(array):
+    view = array[:2]
+    view[0] = 5
+
+
+def write_alias(array):
+    same = array
+    same += 5
+
+
+def write_one_of(new, array, x):
+    target = np.zeros(1)
+    if x == 0:
+        target = array
+    target[0] = 5
+
+
+def write_not_a_copy(array):
+    same = np.array(array, copy=None)
+    same[0] = 5
+
+
+def write_in_a_list(array):
+    held = [array]
+    held[0][0] = 5
+
+
+def write_in_place(array):
+    array += 5
+
+
+def write_what_is_the_same(array):
+    same = np.asarray(array)
+    same += 5
+
+
+def write_one_of_two(array):
+    same, number = array, 5
+    same += number
+
+
+def write_rows(array):
+    for row in array[None]:
+        row += 5
