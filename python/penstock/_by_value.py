@@ -372,6 +372,10 @@ class _Copies:
     def given(self) -> Any:
         """The function that the stage calls; what its code names lives with it."""
         made = self.value(self._found.given)
+        if any(name.stands_for(made) for name in self._names):
+            # It calls itself: what the names keep alive must not keep them.
+            made = _function_like(made, made.__code__, made.__closure__)
+            _originals[made] = self._found.given
         if self._names:
             owner = made.__func__ if type(made) is types.MethodType else made
             weakref.finalize(owner, tuple, self._names).atexit = False
@@ -467,14 +471,7 @@ class _Copies:
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
         new_cells = {s.name: types.CellType() for s in slots if s.kind == "cell"}
         closure = tuple(new_cells.get(n, c) for n, c in cells.items())
-        made = types.FunctionType(
-            code, fn.__globals__, fn.__name__, fn.__defaults__, closure or None
-        )
-        made.__kwdefaults__ = fn.__kwdefaults__
-        for name in functools.WRAPPER_ASSIGNMENTS:
-            if hasattr(fn, name):
-                setattr(made, name, getattr(fn, name))
-        vars(made).update(vars(fn))
+        made = _function_like(fn, code, closure or None)
         # Before what it reads: a function may call itself.
         self._made[id(fn)] = made
         _originals[made] = fn
@@ -496,6 +493,20 @@ class _Copies:
         return self.value(value) if taken else value
 
 
+def _function_like(
+    fn: types.FunctionType, code: types.CodeType, closure: Any
+) -> types.FunctionType:
+    made = types.FunctionType(
+        code, fn.__globals__, fn.__name__, fn.__defaults__, closure
+    )
+    made.__kwdefaults__ = fn.__kwdefaults__
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        if hasattr(fn, name):
+            setattr(made, name, getattr(fn, name))
+    vars(made).update(vars(fn))
+    return made
+
+
 def _array(value: np.ndarray[Any, Any]) -> Any:
     if not value.flags.writeable and value.base is None:
         return value  # nobody can change it
@@ -515,6 +526,9 @@ class _Name:
 
     def set(self, value: Any) -> None:
         self._scope[self.name] = value
+
+    def stands_for(self, value: Any) -> bool:
+        return self._scope.get(self.name) is value
 
     def __del__(self) -> None:
         self._scope.pop(self.name, None)

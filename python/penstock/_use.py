@@ -284,7 +284,8 @@ class Use:
             level, wanted = level - 1, stores.arg or 0
             stores = next(following)
         while len(names) < wanted and stores.opname.startswith("STORE_FAST"):
-            names += pair_of(stores) or [stores.argval]
+            stored = 1 if stores.opname == "STORE_FAST_LOAD_FAST" else 2
+            names += pair_of(stores)[:stored] or [stores.argval]
             stores = next(following)
         return len(names) >= wanted and all(
             self._variable_is_read(self._fn, str(n), level) for n in names
@@ -533,7 +534,8 @@ def _is_into_own(
     instructions: list[dis.Instruction], at: int, given: frozenset[str]
 ) -> bool:
     """Whether the array or container written there is one that the code made."""
-    made_at = _producer(instructions, at, 1 if "SUBSCR" in instructions[at].opname else 2)
+    indices = 1 if "SUBSCR" in instructions[at].opname else 2
+    made_at = _producer(instructions, at, indices)
     if made_at < 0 or instructions[made_at].opname != "LOAD_FAST":
         return False
     name = instructions[made_at].argval

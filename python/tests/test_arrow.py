@@ -264,7 +264,7 @@ def test_a_chunked_array_gives_its_values():
 
 
 def test_what_an_array_cannot_have_is_said_of_it():
-    with pytest.raises(ps.InvalidArgumentError, match="from_arrow: the array has 1 null"):
+    with pytest.raises(ps.InvalidArgumentError, match="the array has 1 null"):
         ps.Dataset.from_arrow(pa.chunked_array([[1, None]]))
     with pytest.raises(ps.InvalidArgumentError, match="from_arrow: the array has the"):
         ps.Dataset.from_arrow(pa.chunked_array([[None]], pa.null()))

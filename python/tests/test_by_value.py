@@ -80,6 +80,10 @@ def helper(x):
     return untraced(x) + LIST[0]
 
 
+def countdown(x):
+    return untraced(x) + LIST[0] if x <= 0 else countdown(x - 1)
+
+
 def twice_removed(x):
     return helper(x) + len(DICT)
 
@@ -347,14 +351,11 @@ def test_fingerprints_tell_what_was_taken():
 
 
 def test_what_was_taken_is_freed_with_the_dataset():
-    class Freed(np.ndarray):
-        pass
-
     def f(x):
         time.sleep(0)
         return x + ARRAY[0] + helper(x)
 
-    ds = R(2).map(f, executor="thread")
+    ds = R(2).map(f, executor="thread").map(countdown, executor="thread")
     assert names_here()
     ds.to_list()
     del ds, f
