@@ -41,7 +41,7 @@ from penstock._kinds import (
 )
 from penstock._look import in_class, intercepts, look
 from penstock._purity import add_imports
-from penstock._use import ATTRIBUTE, Use, writes_arrays
+from penstock._use import ATTRIBUTE, Use, elements_of, writes_arrays
 
 # What a function takes along at most: as much as AUTO gives to a worker process.
 # Containers count 8 bytes an item. A larger one is shared with the program.
@@ -58,6 +58,9 @@ _numbers = itertools.count(1)
 _originals: weakref.WeakKeyDictionary[types.FunctionType, Any] = (
     weakref.WeakKeyDictionary()
 )
+# Those of which other code writes globals: where such a function is unpickled with
+# globals of its own, it would not see what that code wrote to its module's.
+_bound_to_module: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()
 
 
 def by_value(fn: Any) -> Any:
@@ -78,6 +81,13 @@ def original(fn: Any) -> Any:
     if type(fn) is types.MethodType and original(fn.__func__) is not fn.__func__:
         return types.MethodType(original(fn.__func__), fn.__self__)
     return fn
+
+
+def as_pickled(fn: Any) -> Any:
+    """The function to pickle where `fn` is called."""
+    inner = fn.__func__ if type(fn) is types.MethodType else fn
+    bound = type(inner) is types.FunctionType and inner in _bound_to_module
+    return original(fn) if bound else fn
 
 
 def plain_name(name: str) -> str:
@@ -298,7 +308,8 @@ class _Writes:
         known.update(zip(code.co_varnames[: code.co_argcount], args))
         for value in given:
             self._look(value, depth + 1)
-        writes = writes_arrays(fn, known, defaults)
+        elements = elements_of(fn, known) if depth == 0 else frozenset()
+        writes = writes_arrays(fn, known, defaults, elements)
         self._into_arrays |= writes
         cells = dict(zip(code.co_freevars, map(id, fn.__closure__ or ())))
         for inner in codes_of(code):
@@ -361,9 +372,15 @@ class _Copies:
     def given(self) -> Any:
         """The function that the stage calls; what its code names lives with it."""
         made = self.value(self._found.given)
+        if any(name.stands_for(made) for name in self._names):
+            # It calls itself: what the names keep alive must not keep them.
+            made = _function_like(made, made.__code__, made.__closure__)
+            _originals[made] = self._found.given
         if self._names:
             owner = made.__func__ if type(made) is types.MethodType else made
             weakref.finalize(owner, tuple, self._names).atexit = False
+            if self._writes.variables and type(owner) is types.FunctionType:
+                _bound_to_module.add(owner)
         return made
 
     def value(self, value: Any) -> Any:
@@ -454,14 +471,7 @@ class _Copies:
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
         new_cells = {s.name: types.CellType() for s in slots if s.kind == "cell"}
         closure = tuple(new_cells.get(n, c) for n, c in cells.items())
-        made = types.FunctionType(
-            code, fn.__globals__, fn.__name__, fn.__defaults__, closure or None
-        )
-        made.__kwdefaults__ = fn.__kwdefaults__
-        for name in functools.WRAPPER_ASSIGNMENTS:
-            if hasattr(fn, name):
-                setattr(made, name, getattr(fn, name))
-        vars(made).update(vars(fn))
+        made = _function_like(fn, code, closure or None)
         # Before what it reads: a function may call itself.
         self._made[id(fn)] = made
         _originals[made] = fn
@@ -483,6 +493,20 @@ class _Copies:
         return self.value(value) if taken else value
 
 
+def _function_like(
+    fn: types.FunctionType, code: types.CodeType, closure: Any
+) -> types.FunctionType:
+    made = types.FunctionType(
+        code, fn.__globals__, fn.__name__, fn.__defaults__, closure
+    )
+    made.__kwdefaults__ = fn.__kwdefaults__
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        if hasattr(fn, name):
+            setattr(made, name, getattr(fn, name))
+    vars(made).update(vars(fn))
+    return made
+
+
 def _array(value: np.ndarray[Any, Any]) -> Any:
     if not value.flags.writeable and value.base is None:
         return value  # nobody can change it
@@ -502,6 +526,9 @@ class _Name:
 
     def set(self, value: Any) -> None:
         self._scope[self.name] = value
+
+    def stands_for(self, value: Any) -> bool:
+        return self._scope.get(self.name) is value
 
     def __del__(self) -> None:
         self._scope.pop(self.name, None)

@@ -359,7 +359,8 @@ class FileSources:
     def from_arrow(obj: Any, name: str | None = None) -> Dataset:
         """The rows of Arrow data, as dicts: anything with ``__arrow_c_stream__``.
 
-        Tables and record batches of pyarrow, Polars, DuckDB and others. Numbers
+        Tables and record batches of pyarrow, Polars, DuckDB and others; of a
+        single column (a ``ChunkedArray``, a Series of Polars) its values. Numbers
         and large strings are not copied. Lists are arrays of any length (lists of
         lists `ps.Ragged`), records dicts, categories their values. A stream is
         read to its end when the dataset is made. Nulls of floats are NaN; others

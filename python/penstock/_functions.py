@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock import _penstock
-from penstock._by_value import by_value
+from penstock._by_value import as_pickled, by_value
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._identity import function_identity
 from penstock._look import look
@@ -90,7 +90,7 @@ def lower(
         lowered = rung(fn, kind, op, executor, input_spec, output_signature)
         if isinstance(lowered, Lowered):
             lowered.reason = lowered.reason or "; ".join(refusals)
-            lowered.fn = fn
+            lowered.fn = as_pickled(fn)
             return lowered
         if lowered:
             refusals.append(lowered)
@@ -98,7 +98,7 @@ def lower(
     if executor == "native":
         raise InvalidArgumentError(f"{op}: cannot run natively: {reason}")
     lowered = _thread(fn, kind, output_signature, reason)
-    lowered.fn = fn
+    lowered.fn = as_pickled(fn)
     return lowered
 
 
@@ -342,6 +342,13 @@ def check_arity(op: str, fn: Any, spec: Any, states: int = 0) -> None:
     given = states + (len(spec) if spread else 1)
     if required == 0 and least <= given and (given <= most or code.co_flags & 0x04):
         return
+    if required:
+        names = code.co_varnames[most : most + code.co_kwonlyargcount]
+        missing = [n for n in names if n not in (plain.__kwdefaults__ or {})]
+        raise ArgumentTypeError(
+            f"{op}: {function_name(plain)} needs {', '.join(missing)}, which no "
+            "element has; give it a default, or bind it with functools.partial"
+        )
     takes = f"{least} to {most}" if least != most else f"{most}"
     raise ArgumentTypeError(
         f"{op}: {function_name(plain)} takes {takes} arguments, and "

@@ -230,6 +230,11 @@ class Iterator(_penstock.Iterator):
     def __exit__(self, *unused: object) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an iterator does not pickle: pickle its state_dict() and the dataset"
+        )
+
     def __repr__(self) -> str:
         state = "closed" if self.closed else "running"
         return f"<{state} Iterator of {self._dataset._native.stage}>"

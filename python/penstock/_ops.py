@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from penstock import _penstock
-from penstock._errors import InvalidArgumentError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -311,6 +311,48 @@ reduce_all = _reduction(
 )
 
 
+# Operations whose arguments are files or records, and what they call them.
+_OF_BYTES = ("image.decode_", "image.extract_", "io.decode_", "io.parse_")
+_PARAMETERS = {
+    "image.decode_": "contents",
+    "image.extract_": "contents",
+    "image.": "image",
+    "io.decode_": "input_bytes",
+    "io.parse_": "serialized",
+    "io.serialize_": "tensor",
+    "strings.": "input",
+}
+
+
+def _bytes_of(value: Any) -> Any:
+    """Buffers of bytes as bytes."""
+    if isinstance(value, np.void) and value.dtype.names is None:
+        return value.tobytes()
+    if isinstance(value, memoryview) and value.format in ("B", "b", "c"):
+        return value.tobytes()
+    return value
+
+
+def _named(name: str, args: tuple[Any, ...], error: InvalidArgumentError) -> Any:
+    """The error of an operation that was called at once, with its name."""
+    op = name.rpartition(".")[2]
+    for value in args:
+        kind = type(value).__name__
+        if isinstance(value, np.ndarray) and value.dtype == object and not value.ndim:
+            kind = type(value[()]).__name__
+        elif not (value is None or isinstance(value, (tuple, dict))):
+            continue
+        if kind in ("bytes", "str"):
+            continue
+        parameter = next(
+            (p for prefix, p in _PARAMETERS.items() if name.startswith(prefix)),
+            "an argument",
+        )
+        expected = "bytes" if name.startswith(_OF_BYTES) else "an array"
+        return ArgumentTypeError(f"{op}: {parameter} must be {expected}, got {kind}")
+    return error if op in str(error) else type(error)(f"{op}: {error}")
+
+
 def native(name: str, *args: Any, random: bool = False, **attributes: Any) -> Any:
     """Calls the native operation `name`: at once, or in the traced function.
 
@@ -329,7 +371,12 @@ def native(name: str, *args: Any, random: bool = False, **attributes: Any) -> An
 
                 draw = (int.from_bytes(os.urandom(8), "little"), 0)
             key, call = draw
-        return _penstock.call_native(name, args, attributes, key, call)
+        if name.startswith(_OF_BYTES):
+            args = tuple(map(_bytes_of, args))
+        try:
+            return _penstock.call_native(name, args, attributes, key, call)
+        except InvalidArgumentError as error:
+            raise _named(name, args, error) from None
 
     from penstock._trace_numpy import strong
 

@@ -39,7 +39,7 @@ from penstock._kinds import (
     own_bases,
 )
 from penstock._look import in_class, intercepts, look
-from penstock._use import ATTRIBUTE, Use, may_be_shared, writes_arrays
+from penstock._use import ATTRIBUTE, Use, elements_of, may_be_shared, writes_arrays
 
 _WRITES_OUTSIDE = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "DELETE_NAME"}
 _SETS_ATTRIBUTES = {"STORE_ATTR", "DELETE_ATTR"}
@@ -77,7 +77,7 @@ def only_reads(fn: types.FunctionType, name: str, value: Any) -> bool:
 
     It gets it by the global `name`, or as an attribute of that.
     """
-    writes = writes_arrays(fn, {}, {})
+    writes = writes_arrays(fn, {}, {}, elements_of(fn, {}))
     for code in codes_of(fn.__code__):
         instructions = instructions_of(code)
         for at, instruction in enumerate(instructions):
@@ -209,7 +209,8 @@ def _check_function(
     why = _check_writes(code, set(code.co_freevars), own)
     if why:
         return why
-    writes = writes_arrays(fn, known, given)
+    elements = elements_of(fn, known) if depth == 0 else frozenset()
+    writes = writes_arrays(fn, known, given, elements)
     if writes:
         seen.add(_WRITES)
     for inner in codes_of(code):

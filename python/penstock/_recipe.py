@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock._by_value import original
 from penstock._errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -107,7 +108,19 @@ def dump(dataset: Dataset) -> bytes:
     """The graph as bytes."""
     import cloudpickle
 
-    return cloudpickle.dumps(steps_of(dataset))  # type: ignore[no-any-return]
+    steps = steps_of(dataset)
+    try:
+        return cloudpickle.dumps(steps)  # type: ignore[no-any-return]
+    except Exception:
+        # A module's own functions go by name, whatever they use there.
+        given = [_with_originals(step) for step in steps]
+        return cloudpickle.dumps(given)  # type: ignore[no-any-return]
+
+
+def _with_originals(step: Any) -> Any:
+    method, parent, args, kwargs = step
+    named = {k: original(v) for k, v in kwargs.items()}
+    return method, parent, tuple(map(original, args)), named
 
 
 def load(data: bytes) -> Dataset:

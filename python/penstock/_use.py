@@ -284,7 +284,8 @@ class Use:
             level, wanted = level - 1, stores.arg or 0
             stores = next(following)
         while len(names) < wanted and stores.opname.startswith("STORE_FAST"):
-            names += pair_of(stores) or [stores.argval]
+            stored = 1 if stores.opname == "STORE_FAST_LOAD_FAST" else 2
+            names += pair_of(stores)[:stored] or [stores.argval]
             stores = next(following)
         return len(names) >= wanted and all(
             self._variable_is_read(self._fn, str(n), level) for n in names
@@ -437,12 +438,16 @@ class Use:
 
 
 def writes_arrays(
-    fn: types.FunctionType, known: dict[str, Any], defaults: dict[str, Any]
+    fn: types.FunctionType,
+    known: dict[str, Any],
+    defaults: dict[str, Any],
+    given: frozenset[str] = frozenset(),
 ) -> bool:
-    """Whether it may write into arrays at all, by its code or by a function that it
-    calls for that."""
+    """Whether it may write into arrays that it did not make, by its code or by a
+    function that it calls for that. `given` are arguments that are nobody else's."""
     for code in codes_of(fn.__code__):
-        if _may_write_arrays(code, defaults):
+        own = given if code is fn.__code__ else frozenset()
+        if _may_write_arrays(code, defaults, own):
             return True
         instructions = instructions_of(code)
         for at, instruction in enumerate(instructions):
@@ -514,25 +519,136 @@ def _out_position(function: Any) -> int:
         return sys.maxsize
 
 
-def _may_write_arrays(code: types.CodeType, defaults: dict[str, Any]) -> bool:
-    """Whether it writes into objects at all."""
+# What makes a new array or container.
+_MAKERS = frozenset("zeros ones empty full zeros_like ones_like empty_like full_like "
+                    "array arange copy astype list dict set".split())  # fmt: skip
+
+
+def elements_of(fn: types.FunctionType, taken: dict[str, Any]) -> frozenset[str]:
+    """The arguments that a stage's function gets from the engine."""
+    code = fn.__code__
+    return frozenset(code.co_varnames[: code.co_argcount]) - taken.keys()
+
+
+def _is_into_own(
+    instructions: list[dis.Instruction], at: int, given: frozenset[str]
+) -> bool:
+    """Whether the array or container written there is one that the code made."""
+    indices = 1 if "SUBSCR" in instructions[at].opname else 2
+    made_at = _producer(instructions, at, indices)
+    if made_at < 0 or instructions[made_at].opname != "LOAD_FAST":
+        return False
+    name = instructions[made_at].argval
+    stores = [
+        i
+        for i, instruction in enumerate(instructions)
+        if instruction.opname.startswith("STORE_")
+        and name in (instruction.argval, *pair_of(instruction))
+    ]
+    return (bool(stores) or name in given) and all(
+        instructions[i].opname == "STORE_FAST" and _is_new(instructions, i - 1)
+        for i in stores
+    )
+
+
+def _is_new(instructions: list[dis.Instruction], at: int) -> bool:
+    op = instructions[at].opname
+    if op.startswith("BUILD_"):
+        return True
+    if op not in ("CALL", "CALL_FUNCTION", "CALL_METHOD"):
+        return False  # with names: copy=False
+    if "KW_NAMES" in (i.opname for i in instructions[at - 2 : at]):
+        return False
+    made_at = _callee_of(instructions, at)
+    made = instructions[made_at]
+    return made_at >= 0 and made.argval in _MAKERS and (
+        made.opname in ATTRIBUTE or made.opname == "LOAD_GLOBAL"
+    )
+
+
+def _producer(instructions: list[dis.Instruction], at: int, above: int) -> int:
+    """Which instruction before `at` left the value that lies below `above` others;
+    -1: not told."""
+    for before in range(at - 1, -1, -1):
+        instruction = instructions[before]
+        op = instruction.opname
+        if instructions[before + 1].is_jump_target or "JUMP" in op:
+            break
+        if op in ("SWAP", "COPY") or op.startswith(("ROT_", "DUP_")):
+            break
+        if above == 0 and op not in ("PUSH_NULL", "NOP"):
+            return before
+        above -= dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        if above < 0:
+            break
+    return -1
+
+
+def _may_write_arrays(
+    code: types.CodeType, defaults: dict[str, Any], given: frozenset[str]
+) -> bool:
+    """Whether it writes into objects that it did not make."""
     if any(isinstance(c, tuple) and "out" in c for c in code.co_consts):
         return True  # names of arguments
-    aliases = set(defaults)
-    inplace = False
-    last = ""
-    for instruction in instructions_of(code):
+    instructions = instructions_of(code)
+    arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    others = (arguments | set(defaults)) - given
+    for at, instruction in enumerate(instructions):
         op, value = instruction.opname, instruction.argval
-        if op in _WRITES_INTO:
+        if op in _WRITES_INTO and not _is_into_own(instructions, at, given):
             return True
         if op in ATTRIBUTE and value in _ARRAY_WRITERS:
             return True
-        if op.startswith("STORE_FAST"):
-            stored = value if isinstance(value, str) else value[0]
-            if last in ("LOAD_GLOBAL", "LOAD_DEREF"):
-                aliases.add(stored)
-            elif last == "in place" and stored in aliases:
-                return True
-        inplace = inplace or is_inplace(instruction)
-        last = "in place" if is_inplace(instruction) else op
-    return inplace and len(aliases) > len(defaults)
+        if is_inplace(instruction) and _is_of_others(instructions, at, others):
+            return True
+    return False
+
+
+# What hands on a value that may be somebody else's: variables, items, several at
+# once, and functions that give the array itself or a view.
+_PASSES_ON = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "FOR_ITER",
+              "UNPACK_", "STORE_", "SWAP", "ROT_", "COPY", "DUP_",
+              *_SUBSCRIPTS)  # fmt: skip
+_VIEWS = frozenset(
+    "asarray asanyarray ascontiguousarray require atleast_1d atleast_2d atleast_3d "
+    "reshape ravel view squeeze transpose swapaxes moveaxis expand_dims get".split()
+)
+
+
+def _is_of_others(
+    instructions: list[dis.Instruction], at: int, others: set[str]
+) -> bool:
+    """Whether what an operation in place goes back to may be somebody else's."""
+    stores = instructions[at + 1]
+    if not stores.opname.startswith("STORE_FAST"):
+        return stores.opname in ("STORE_GLOBAL", "STORE_DEREF")
+    name = (pair_of(stores) or (stores.argval,))[0]
+    if name in others:
+        return True
+    for i in range(1, len(instructions)):
+        stored = instructions[i]
+        if not stored.opname.startswith("STORE_FAST"):
+            continue
+        if name not in (stored.argval, *pair_of(stored)):
+            continue
+        before = instructions[i - 1]
+        if is_inplace(before):
+            continue
+        if before.opname.startswith(_PASSES_ON) or _gives_view(instructions, i - 1):
+            return True
+    return False
+
+
+def _gives_view(instructions: list[dis.Instruction], at: int) -> bool:
+    made_at = _callee_of(instructions, at)
+    return made_at >= 0 and instructions[made_at].argval in _VIEWS
+
+
+def _callee_of(instructions: list[dis.Instruction], at: int) -> int:
+    """Where the function was loaded that is called there; -1: not told."""
+    if not instructions[at].opname.startswith("CALL"):
+        return -1
+    arguments = instructions[at].arg or 0
+    if instructions[at - 1].opname == "PRECALL":
+        at -= 1
+    return _producer(instructions, at, arguments)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock import _penstock
-from penstock._by_value import original
+from penstock._by_value import as_pickled, original
 from penstock._errors import InvalidArgumentError, WorkerError
 from penstock._look import look, state_of
 
@@ -59,6 +59,7 @@ def pickle_function(op: str, fn: Any, signature: Any = None) -> bytes:
         sent = fn if signature is None else (fn, signature)
         return cloudpickle.dumps(sent)  # type: ignore[no-any-return]
 
+    fn = as_pickled(fn)
     try:
         return dumps(fn)
     except Exception as error:

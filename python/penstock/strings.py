@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock._errors import InvalidArgumentError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._ops import native, traceable
 from penstock._ragged import Ragged
 from penstock._trace_ragged import TracedRagged
@@ -113,6 +113,10 @@ def join(inputs: Any, separator: Any = "") -> Any:
     >>> ps.strings.join(["data", "cat.jpg"], "/")
     b'data/cat.jpg'
     """
+    if not hasattr(inputs, "__iter__"):
+        raise ArgumentTypeError(
+            f"join: inputs must be a list of strings, got {type(inputs).__name__}"
+        )
     return native(
         "strings.join", *(_strings(v) for v in inputs), separator=_text(separator)
     )

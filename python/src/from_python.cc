@@ -133,6 +133,18 @@ StatusOr<Tensor> array_to_tensor(PyArrayObject* array, Arrays arrays) {
   return dense_of(array, dtype, arrays);
 }
 
+/// What a mask hides would come out as if it were not hidden.
+Status check_unmasked(PyObject* array) {
+  if (type_name(array) != "MaskedArray") return absl::OkStatus();
+  Owned mask(PyObject_GetAttrString(array, "mask"));
+  if (mask.get() == nullptr) return python_failure("");
+  Owned any(PyObject_CallMethod(mask.get(), "any", nullptr));
+  if (any.get() == nullptr) return python_failure("");
+  if (PyObject_IsTrue(any.get()) != 1) return absl::OkStatus();
+  return invalid_argument(
+      "an array has masked values; give it filled: array.filled(value)");
+}
+
 StatusOr<Tensor> integer(PyObject* value) {
   int overflow = 0;
   const long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -183,7 +195,10 @@ class Reader {
   }
 
   StatusOr<Tensor> leaf(PyObject* value, DType wanted) {
-    if (PyArray_Check(value)) return array_to_tensor(as_array(value), arrays_);
+    if (PyArray_Check(value)) {
+      if (!PyArray_CheckExact(value)) PS_RETURN_IF_ERROR(check_unmasked(value));
+      return array_to_tensor(as_array(value), arrays_);
+    }
     if (PyBool_Check(value)) return Tensor::scalar<bool>(value == Py_True);
     if (PyBytes_Check(value) || PyUnicode_Check(value)) {
       std::string_view text;

@@ -246,3 +246,25 @@ def test_mistakes():
 def test_tables_pickle_with_their_dataset():
     ds = ps.Dataset.from_arrow(TABLE).map(lambda r: r["i"] * 2)
     assert pickle.loads(pickle.dumps(ds)).to_list() == ds.to_list()
+
+
+def test_a_chunked_array_gives_its_values():
+    numbers = pa.chunked_array([[1, 2], [], [3]])
+    assert ps.Dataset.from_arrow(numbers).to_list() == [1, 2, 3]
+    names = pa.chunked_array([["a"], ["bc"]])
+    assert ps.Dataset.from_arrow(names).to_list() == [b"a", b"bc"]
+    records = pa.chunked_array([[{"x": 1, "y": "a"}]])
+    assert ps.Dataset.from_arrow(records).to_list() == [{"x": 1, "y": b"a"}]
+    rows = ps.Dataset.from_arrow(pa.chunked_array([[[1, 2], [3]]])).to_list()
+    assert [r.tolist() for r in rows] == [[1, 2], [3]]
+    empty = ps.Dataset.from_arrow(pa.chunked_array([], pa.int32()))
+    assert empty.to_list() == [] and empty.element_spec.dtype == ps.int32
+    again = pickle.loads(pickle.dumps(ps.Dataset.from_arrow(numbers)))
+    assert again.to_list() == [1, 2, 3]
+
+
+def test_what_an_array_cannot_have_is_said_of_it():
+    with pytest.raises(ps.InvalidArgumentError, match="the array has 1 null"):
+        ps.Dataset.from_arrow(pa.chunked_array([[1, None]]))
+    with pytest.raises(ps.InvalidArgumentError, match="from_arrow: the array has the"):
+        ps.Dataset.from_arrow(pa.chunked_array([[None]], pa.null()))

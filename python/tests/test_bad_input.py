@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 import threading
 import traceback
@@ -45,7 +46,7 @@ WRONG = [
     (lambda: R.map(lambda a, b: a), TypeError, "takes 2 arguments.* element has 1"),
     (lambda: R.filter(lambda: True), TypeError, "takes 0 arguments"),
     (lambda: R.enumerate().map(lambda x: x), TypeError, "takes 1 arguments.* has 2"),
-    (lambda: R.map(lambda x, *, k: x), TypeError, "takes 1 arguments"),
+    (lambda: R.map(lambda x, *, k: x), TypeError, "needs k, which no element has"),
     (lambda: R.range(2**70), ValueError, "range: stop must fit into 64 bits"),
     (lambda: R[-7], IndexError, "index -7 is not in"),
     (lambda: R.with_options(ps.Options(cpu_budget=0)), ValueError, "cpu_budget must"),
@@ -242,3 +243,56 @@ def test_what_cannot_fail_keeps_random_access_under_a_policy():
     ds = ps.Dataset.range(5).map(lambda x: x * 2, executor="native")
     ds = ds.with_options(ps.Options(on_error="skip"))
     assert len(ds) == 5 and ds[3] == 6
+
+
+JPEG = ps.image.encode_jpeg(np.zeros((4, 6, 3), np.uint8))
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, np.void, np.bytes_])
+def test_bytes_of_every_kind_are_decoded(kind):
+    assert ps.image.decode_jpeg(kind(JPEG)).shape == (4, 6, 3)
+    assert ps.image.decode_image(kind(JPEG)).shape == (4, 6, 3)
+    assert ps.image.extract_jpeg_shape(kind(JPEG)).tolist() == [4, 6, 3]
+    assert ps.io.decode_raw(kind(b"\1\2"), ps.uint8).tolist() == [1, 2]
+    example = ps.io.serialize_example({"x": 1.5})
+    features = {"x": ps.io.FixedLenFeature([], ps.float32)}
+    assert ps.io.parse_single_example(kind(example), features) == {"x": 1.5}
+    tensor = ps.io.serialize_tensor(np.arange(3))
+    assert ps.io.parse_tensor(kind(tensor), ps.int64).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: ps.image.resize(None, (2, 2)), "resize: image must be an array, got"),
+        (lambda: ps.image.adjust_hue(None, 0.1), "adjust_hue: image must be an array"),
+        (lambda: ps.image.flip_up_down({}), "flip_up_down: image must be an array"),
+        (lambda: ps.image.decode_png(None), "decode_png: contents must be bytes"),
+        (lambda: ps.io.decode_raw(None, "u1"), "decode_raw: input_bytes must be bytes"),
+        (lambda: ps.io.parse_tensor(None, ps.int8), "parse_tensor: serialized must be"),
+        (lambda: ps.strings.join(None), "join: inputs must be a list of strings"),
+        (lambda: ps.io.decode_csv(b"1", None), "decode_csv: record_defaults must be a"),
+    ],
+)
+def test_operations_that_are_called_at_once_say_who_they_are(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_a_masked_array_is_no_element():
+    values = np.ma.array([1, 2], mask=[False, True])
+    with pytest.raises(ps.InvalidArgumentError, match="masked .*filled"):
+        ps.Dataset.from_tensors(values)
+    with pytest.raises(ps.InvalidArgumentError, match="map#1: element 0: .*masked"):
+        ps.Dataset.range(1).map(lambda x: values, executor="thread").to_list()
+    assert ps.Dataset.from_tensor_slices(values[:1]).to_list() == [1]
+
+
+def test_a_required_keyword_is_named():
+    with pytest.raises(TypeError, match="map: .* needs k, which no element has"):
+        ps.Dataset.range(3).map(lambda x, *, k: x)
+
+
+def test_pickling_an_iterator_names_its_state():
+    with pytest.raises(TypeError, match=r"pickle its state_dict\(\)"):
+        pickle.dumps(iter(ps.Dataset.range(3)))

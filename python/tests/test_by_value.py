@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import importlib
 import pickle
+import sys
 import time
 import weakref
 
@@ -76,6 +78,10 @@ def test_globals_are_taken_when_the_graph_is_built(executor):
 
 def helper(x):
     return untraced(x) + LIST[0]
+
+
+def countdown(x):
+    return untraced(x) + LIST[0] if x <= 0 else countdown(x - 1)
 
 
 def twice_removed(x):
@@ -345,14 +351,11 @@ def test_fingerprints_tell_what_was_taken():
 
 
 def test_what_was_taken_is_freed_with_the_dataset():
-    class Freed(np.ndarray):
-        pass
-
     def f(x):
         time.sleep(0)
         return x + ARRAY[0] + helper(x)
 
-    ds = R(2).map(f, executor="thread")
+    ds = R(2).map(f, executor="thread").map(countdown, executor="thread")
     assert names_here()
     ds.to_list()
     del ds, f
@@ -394,3 +397,165 @@ def test_the_object_behind_a_function_does_not_outlive_it():
     del ds, holder
     gc.collect()
     assert alive() is None
+
+
+MODULE = '''
+import threading, time
+
+LABELS = [1]
+LOCK = threading.Lock()
+model = None
+
+def load():
+    global model
+    if model is None:
+        model = lambda x: x + 10
+
+def with_a_model(x):
+    load()
+    return model(x) + LABELS[0]
+
+def with_a_lock(x):
+    with LOCK:
+        return x + LABELS[0]
+
+def plain(x):
+    time.sleep(0)
+    return x + LABELS[0]
+'''
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "users_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("users_module")
+    del sys.modules["users_module"]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_modules_containers_are_as_when_the_graph_was_built(module, executor):
+    module.LABELS[0] = 5
+    ds = R(2).map(module.plain, executor=executor)
+    module.LABELS[0] = 100
+    assert numbers(ds) == [5, 6]
+    assert numbers(pickle.loads(pickle.dumps(ds))) == [5, 6]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_modules_function_keeps_its_globals_in_a_worker(module, executor):
+    ds = R(2).map(module.with_a_model, executor=executor)
+    assert numbers(ds) == [11, 12]
+    assert numbers(pickle.loads(pickle.dumps(ds))) == [11, 12]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_modules_function_needs_not_pickle_what_it_uses(module, executor):
+    ds = R(2).map(module.with_a_lock, executor=executor)
+    assert numbers(ds) == [1, 2]
+    assert numbers(pickle.loads(pickle.dumps(ds))) == [1, 2]
+
+
+def test_a_function_that_fills_an_array_of_its_own_only_reads_the_others():
+    table, scale = np.array([1, 2, 3]), [np.array([10])]
+
+    def f(x):
+        time.sleep(0)
+        out = np.zeros(2, np.int64)
+        out[0] = table[x]
+        out[1] = scale[0][0]
+        result = {}
+        result["out"] = out
+        x = x.copy()
+        return result
+
+    def into_the_element(x):
+        x = x.copy()
+        x[0] = table[1]
+        return x
+
+    ds = R(1).map(f, executor="thread")
+    other = R(2).batch(2).map(into_the_element, executor="thread")
+    table[:] = scale[0][0] = 100
+    assert ds.to_list()[0]["out"].tolist() == [1, 10]
+    assert numbers(other) == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t, x: t.__setitem__(0, 5),
+        lambda t, x: np.copyto(t, 5),
+        lambda t, x: np.add(t, 1, out=t),
+        lambda t, x: write_into(t),
+        lambda t, x: write_into(t[:1]),
+        lambda t, x: write_view(t),
+        lambda t, x: write_alias(t),
+        lambda t, x: write_one_of(np.zeros(1), t, x),
+        lambda t, x: write_not_a_copy(t),
+        lambda t, x: write_in_a_list(t),
+        lambda t, x: write_in_place(t),
+        lambda t, x: write_what_is_the_same(t),
+        lambda t, x: write_one_of_two(t),
+        lambda t, x: write_rows(t),
+    ],
+)
+def test_ways_to_write_an_array_are_seen(write):
+    table = np.zeros(3)
+
+    def f(x):
+        write(table, x)
+        return table[0]
+
+    R(1).map(f, executor="thread").to_list()
+    assert table[0] != 0
+
+
+def write_into(array):
+    array[0] = 5
+
+
+def write_view(array):
+    view = array[:2]
+    view[0] = 5
+
+
+def write_alias(array):
+    same = array
+    same += 5
+
+
+def write_one_of(new, array, x):
+    target = np.zeros(1)
+    if x == 0:
+        target = array
+    target[0] = 5
+
+
+def write_not_a_copy(array):
+    same = np.array(array, copy=None)
+    same[0] = 5
+
+
+def write_in_a_list(array):
+    held = [array]
+    held[0][0] = 5
+
+
+def write_in_place(array):
+    array += 5
+
+
+def write_what_is_the_same(array):
+    same = np.asarray(array)
+    same += 5
+
+
+def write_one_of_two(array):
+    same, number = array, 5
+    same += number
+
+
+def write_rows(array):
+    for row in array[None]:
+        row += 5

@@ -303,6 +303,11 @@ def decode_csv(
     """
     op = "decode_csv"
     records = _strings(records)
+    if not isinstance(record_defaults, (list, tuple)):
+        raise ArgumentTypeError(
+            f"{op}: record_defaults must be a list, got "
+            f"{type(record_defaults).__name__}"
+        )
     columns = [_csv_column(op, i, d) for i, d in enumerate(record_defaults)]
     if not columns:
         raise InvalidArgumentError(f"{op}: record_defaults must not be empty")

@@ -111,7 +111,7 @@ T load(const void* from, std::int64_t at) {
 /// of buffers are the producer's word.
 class ColumnReader {
  public:
-  /// `length` rows from row `offset` on. Without a `path` it is the table.
+  /// `length` rows from row `offset` on. Without a `path` it is all there is.
   ColumnReader(BatchRef batch, std::optional<std::string> path,
                const ArrowSchema& schema, const ArrowArray& array,
                std::int64_t offset, std::int64_t length)
@@ -153,7 +153,10 @@ class ColumnReader {
   }
 
   Status refuse(const std::string& why) const {
-    if (!path_) return invalid_argument("the table ", why);
+    if (!path_) {
+      const bool table = std::string_view(schema_.format) == "+s";
+      return invalid_argument(table ? "the table " : "the array ", why);
+    }
     return invalid_argument("column '", *path_, "' ", why);
   }
 
@@ -607,11 +610,7 @@ StatusOr<std::vector<Element>> read_arrow_stream(ArrowArrayStream& stream) {
     return failed(stream, "the stream has no schema", code);
   }
   const ArrowSchema& schema = owner.schema;
-  if (std::string_view(schema.format) != "+s") {
-    return invalid_argument("the stream must hold records, not '",
-                            schema.format, "'");
-  }
-  if (schema.n_children == 0) {
+  if (std::string_view(schema.format) == "+s" && schema.n_children == 0) {
     return invalid_argument("the stream must have columns, got none");
   }
   std::vector<Element> batches;
