@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from penstock._spec import UNKNOWN_SPEC
+from penstock._spec import TensorSpec as EngineSpec
 from penstock._trace_errors import refuse
 from penstock._trace_ragged import TracedRagged
 from penstock._trace_value import Traced, TracedBytes
@@ -29,9 +31,15 @@ from penstock.tf import (
     sparse,
     strings,
 )
+from penstock.tf._dataset import Dataset
 from penstock.tf._dtypes import as_dtype
 from penstock.tf._ragged import SparseTensor
-from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
+from penstock.tf._shapes import (
+    RaggedTensorSpec,
+    TensorShape,
+    TensorSpec,
+    spec_from_tf,
+)
 from penstock.tf._values import _SMALL, convert_to_tensor
 from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
 
@@ -81,7 +89,14 @@ class Opaque:
             raise AttributeError(name)
         refuse(f"uses .{name} of a value that no trace has")
 
-    __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __call__ = _no
+    def __getitem__(self, key: Any) -> Opaque:
+        """One of a row, as of a shape."""
+        dims = self._shape.dims
+        if type(key) is not int or dims is None or not dims:
+            refuse("takes a part of a value that no trace has")
+        return Opaque(self.dtype, dims[1:])
+
+    __iter__ = __len__ = __bool__ = __setitem__ = __call__ = _no
     __array__ = __index__ = __int__ = __float__ = _no
 
     def _with(self, other: Any, divides: bool = False) -> Opaque:
@@ -115,6 +130,97 @@ class OpaqueRagged(Foreign):
     def __init__(self, spec: RaggedTensorSpec) -> None:
         super().__init__("a ragged value that no trace has")
         self.spec = spec
+
+
+class OpaqueDataset(Foreign):
+    """A dataset of which only the spec of its elements is known."""
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__("a dataset that no trace has")
+        if spec is None or spec is UNKNOWN_SPEC:
+            refuse("a dataset of unknown elements")
+        self.spec = spec
+
+    def _alike(self, *_: Any, **__: Any) -> OpaqueDataset:
+        return OpaqueDataset(self.spec)
+
+    take = skip = repeat = shuffle = prefetch = cache = shard = _alike
+    filter = ignore_errors = with_options = take_while = _alike
+
+    def batch(
+        self, batch_size: Any, drop_remainder: Any = False, *_: Any, **__: Any
+    ) -> OpaqueDataset:
+        exact = drop_remainder is True and type(batch_size) is int
+        return OpaqueDataset(_stacked(self.spec, batch_size if exact else None))
+
+    def enumerate(self, start: Any = 0, name: Any = None) -> OpaqueDataset:
+        return OpaqueDataset((EngineSpec((), "int64"), self.spec))
+
+    def map(self, map_func: Any, *_: Any, **__: Any) -> OpaqueDataset:
+        from penstock.tf._foretell import spec_of_result
+
+        given = _value_of(self.spec)
+        args = given if type(given) is tuple else (given,)
+        return OpaqueDataset(spec_of_result(map_func(*args)))
+
+    def get_single_element(self, name: Any = None) -> Any:
+        return _value_of(self.spec)
+
+    def reduce(self, initial_state: Any, reduce_func: Any, name: Any = None) -> Any:
+        if isinstance(initial_state, (tuple, list, dict)):
+            refuse("a state of several values")
+        return Opaque(_known(initial_state)[0])  # its shape may change
+
+
+class OpaqueSources(Foreign):
+    """`tf.data.Dataset`: what a generator gives is known if it is declared."""
+
+    def __init__(self) -> None:
+        super().__init__("Dataset")
+
+    def from_generator(
+        self,
+        generator: Any,
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: Any = None,
+    ) -> OpaqueDataset:
+        from penstock.tf._sources import _signature
+
+        if output_types is not None:
+            output_signature = _signature(output_types, output_shapes)
+        if output_signature is None:
+            refuse("a generator without a signature")
+        return OpaqueDataset(spec_from_tf(output_signature))
+
+    def from_tensors(self, tensors: Any, name: Any = None) -> OpaqueDataset:
+        from penstock.tf._foretell import spec_of_result
+
+        return OpaqueDataset(spec_of_result(tensors))
+
+
+def _value_of(spec: Any) -> Any:
+    """An element of a spec."""
+    if isinstance(spec, dict):
+        return {k: _value_of(s) for k, s in spec.items()}
+    if isinstance(spec, tuple):
+        return _structure.encode_tuple(spec, [_value_of(s) for s in spec])
+    if not isinstance(spec, EngineSpec) or spec.dtype.name == "unknown":
+        refuse("an element that no trace has")
+    return Opaque(spec.dtype, spec.shape)
+
+
+def _stacked(spec: Any, size: int | None) -> Any:
+    if isinstance(spec, dict):
+        return {k: _stacked(s, size) for k, s in spec.items()}
+    if isinstance(spec, tuple):
+        return _structure.encode_tuple(spec, [_stacked(s, size) for s in spec])
+    if not isinstance(spec, EngineSpec):
+        refuse("a batch that no trace has")
+    shape = None if spec.shape is None else (size, *spec.shape)
+    return EngineSpec(shape, spec.dtype)
 
 
 def _promised(spec: Any) -> Any:
@@ -240,6 +346,13 @@ def _shape(input: Any, out_type: Any = None, name: Any = None) -> Any:
         return _layout.shape(input, out_type)
     dtype = "int32" if out_type is None else out_type
     return Opaque(dtype, [None if shape is None else len(shape)])
+
+
+def _size(input: Any, out_type: Any = None, name: Any = None) -> Any:
+    _, shape = _known(input)
+    if shape is not None and None not in tuple(shape):
+        return _layout.size(input, "int32" if out_type is None else out_type)
+    return Opaque("int32" if out_type is None else out_type, ())
 
 
 def _fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
@@ -374,6 +487,8 @@ def _forms() -> dict[int, Any]:
         strings.unicode_split: _pieces("string"),
         strings.unicode_decode: _pieces("int32"),
         strings.unicode_script: _like_first("int32"),
+        _layout.size: _size,
+        _control.print_: lambda *_, **__: None,
     }
     for name in "lower upper strip substr".split():
         real = getattr(strings, name)
@@ -391,4 +506,6 @@ def form_of(value: Any) -> Any:
         return Table(value.value_dtype)
     if isinstance(value, (TensorSpec, RaggedTensorSpec)):
         return value
+    if value is Dataset:
+        return OpaqueSources()
     return _forms().get(id(value))

@@ -8,6 +8,7 @@ the names themselves, of which it reads an index when the graph is built.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,8 @@ def _names(files: Any) -> Any:
         files = [files]
     found: list[Any] = []
     for file in files:
+        if not isinstance(file, (str, bytes, os.PathLike)):
+            raise TypeError(f"filenames must be strings, got {file!r}")
         text = file.decode() if isinstance(file, bytes) else str(file)
         matched = list(Engine.list_files(text)) if set("*?[") & set(text) else []
         found.extend(matched or [text])

@@ -180,3 +180,60 @@ def test_what_cannot_be_told_stays_unknown():
         spec = tf.data.Dataset.range(3).map(fn).element_spec
         assert spec == tf.TensorSpec(None, "unknown")
     assert seen == []
+
+
+def _counted(stop):
+    yield from range(stop)
+
+
+def test_the_spec_of_datasets_of_generators_is_known():
+    number = tf.TensorSpec((), tf.int32)
+
+    def generated(n):
+        return tf.data.Dataset.from_generator(
+            _counted, args=(n,), output_signature=number
+        )
+
+    ds = tf.data.Dataset.range(3)
+    for made in (ds.interleave(generated, cycle_length=2), ds.flat_map(generated)):
+        assert made.element_spec == number
+        assert [int(x) for x in made] == [0, 0, 1]
+    by_types = ds.flat_map(
+        lambda n: tf.data.Dataset.from_generator(
+            _counted, tf.int32, (), args=(n,)
+        ).batch(2)
+    )
+    assert by_types.element_spec == tf.TensorSpec((None,), tf.int32)
+    assert [x.numpy().tolist() for x in by_types] == [[0], [0, 1]]
+    mapped = ds.flat_map(lambda n: generated(n).map(lambda x: (x, x)).take(1))
+    assert mapped.element_spec == (number, number)
+
+
+def test_a_window_that_is_reduced_in_a_map_has_a_dtype():
+    windows = tf.data.Dataset.range(6).window(3)
+    sums = windows.map(lambda w: w.reduce(np.int64(0), lambda a, b: a + b))
+    assert sums.element_spec == tf.TensorSpec(None, tf.int64)
+    assert [int(x) for x in sums] == [3, 12]
+    batches = windows.map(lambda w: w.batch(3).get_single_element())
+    assert batches.element_spec == tf.TensorSpec((None,), tf.int64)
+    assert [x.numpy().tolist() for x in batches] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_sizes_of_unknown_dimensions_are_scalars():
+    ds = tf.data.Dataset.range(3).map(lambda x: tf.range(x))
+    sizes = ds.map(lambda x: {"n": tf.size(x), "rows": tf.shape(x)[0]})
+    scalar = tf.TensorSpec((), tf.int32)
+    assert sizes.element_spec == {"n": scalar, "rows": scalar}
+    assert [int(e["n"]) for e in sizes] == [0, 1, 2]
+
+
+def test_printing_leaves_the_spec_known(capfd):
+    def shown(x):
+        tf.print(x)
+        return x + 1
+
+    ds = tf.data.Dataset.range(2).map(shown)
+    assert ds.element_spec == tf.TensorSpec((), tf.int64)
+    assert capfd.readouterr().err == ""  # nothing ran for that
+    assert [int(x) for x in ds] == [1, 2]
+    assert capfd.readouterr().err.split() == ["0", "1"]
