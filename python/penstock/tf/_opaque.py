@@ -8,6 +8,7 @@ when it runs: elements are held against the spec.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -18,19 +19,24 @@ from penstock._spec import UNKNOWN_SPEC
 from penstock._spec import TensorSpec as EngineSpec
 from penstock._trace_errors import refuse
 from penstock._trace_ragged import TracedRagged
-from penstock._trace_value import Traced, TracedBytes
+from penstock._trace_value import Traced, TracedBytes, untraced
 from penstock.tf import (
     _control,
     _functions,
     _layout,
     _making,
+    _scatter,
     _selection,
     _structure,
     debugging,
+    image,
     io,
+    linalg,
+    nn,
     sparse,
     strings,
 )
+from penstock.tf import math as tf_math
 from penstock.tf._dataset import Dataset
 from penstock.tf._dtypes import as_dtype
 from penstock.tf._ragged import SparseTensor
@@ -40,7 +46,7 @@ from penstock.tf._shapes import (
     TensorSpec,
     spec_from_tf,
 )
-from penstock.tf._values import _SMALL, convert_to_tensor
+from penstock.tf._values import _SMALL, convert_to_tensor, wrap
 from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
 
 
@@ -101,7 +107,9 @@ class Opaque:
 
     def _with(self, other: Any, divides: bool = False) -> Opaque:
         """The result of arithmetic, of which NumPy says the dtype."""
+        dims = self._shape.dims
         if isinstance(other, (Opaque, Traced)):
+            dims = _broadcast(dims, _known(other)[1])
             other = np.dtype(other.dtype.name)
         elif type(other) not in (int, float):
             refuse("computes with a value that no trace has")
@@ -111,7 +119,7 @@ class Opaque:
         made = np.result_type(mine, other)
         if divides and made.kind in "iu":
             made = np.dtype(np.float32 if made in _SMALL else np.float64)
-        return Opaque(made)
+        return Opaque(made, dims)
 
     def __add__(self, other: Any) -> Opaque:
         return self._with(other)
@@ -122,6 +130,16 @@ class Opaque:
         return self._with(other, divides=True)
 
     __rtruediv__ = __truediv__
+
+
+def _broadcast(a: Any, b: Any) -> Any:
+    """The shape of two operands together, None if it is not known."""
+    if a is None or b is None or None in (*a, *b):
+        return a if b == () else b if a == () else None
+    try:
+        return np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        refuse("shapes that do not fit")
 
 
 class OpaqueRagged(Foreign):
@@ -322,10 +340,76 @@ def _native_or(real: Any, form: Any) -> Callable[..., Any]:
     """A native function, or its form where the argument is opaque."""
 
     def either(*args: Any, **named: Any) -> Any:
-        opaque = any(isinstance(a, Opaque) for a in (*args, *named.values()))
+        opaque = _has_opaque((*args, *named.values()))
         return (form if opaque else real)(*args, **named)
 
     return either
+
+
+def _has_opaque(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_has_opaque(v) for v in value)
+    return isinstance(value, Opaque)
+
+
+_MOST_SAMPLES = 1 << 20  # values that a function is tried with
+
+
+def _tried(real: Any) -> Callable[..., Any]:
+    """A function of ours whose result's shape follows from its arguments.
+
+    It computes with samples: of two sizes where a dimension is not known, of two
+    values where a shape may depend on one. What differs then is not known.
+    """
+
+    def form(*args: Any, **named: Any) -> Any:
+        if not _depends([*args, *named.values()]):
+            return real(*args, **named)
+        with untraced():
+            results = [
+                real(
+                    *[_sample(a, size, value) for a in args],
+                    **{k: _sample(a, size, value) for k, a in named.items()},
+                )
+                for size, value in ((2, 1), (3, 1), (2, 2))
+            ]
+        return _common(results)
+
+    return form
+
+
+def _sample(value: Any, size: int, fill: int) -> Any:
+    """A value of the kind that a trace has."""
+    if isinstance(value, Traced) and value.is_constant:
+        return wrap(np.asarray(value._value)[()])
+    if isinstance(value, (list, tuple)):
+        return type(value)([_sample(v, size, fill) for v in value])
+    if isinstance(value, (Foreign, TracedBytes, TracedRagged)):
+        refuse("a value that no trace has")
+    if not isinstance(value, (Opaque, Traced)):
+        return value
+    dtype, dims = _known(value)
+    if dims is None or dtype.name == "string":
+        refuse("a value of unknown shape")
+    shape = [size if d is None else int(d) for d in dims]
+    if math.prod(shape) > _MOST_SAMPLES:
+        refuse("a value that is too large to be tried")
+    return wrap(np.full(shape, fill, dtype.name)[()])
+
+
+def _common(results: list[Any]) -> Any:
+    """What several results have in common."""
+    first = results[0]
+    if isinstance(first, (list, tuple)):
+        items = [_common(list(part)) for part in zip(*results, strict=True)]
+        return items if type(first) is list else _structure.encode_tuple(first, items)
+    kinds, shapes = zip(*(_known(r) for r in results))
+    if len(set(kinds)) > 1:
+        refuse("results of several dtypes")
+    if len({len(s) for s in shapes}) > 1:
+        return Opaque(kinds[0])
+    dims = [sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes)]
+    return Opaque(kinds[0], dims)
 
 
 def _pieces(dtype: str) -> Callable[..., Any]:
@@ -425,6 +509,72 @@ def _either(a: Any, b: Any) -> Any:
     return Opaque(kind, [x if x == y else None for x, y in zip(one, two)])
 
 
+def _case(
+    pred_fn_pairs: Any,
+    default: Any = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: Any = "case",
+) -> Any:
+    branches = [fn for _, fn in pred_fn_pairs]
+    return _any_of([*branches, default] if default is not None else branches)
+
+
+def _switch_case(
+    branch_index: Any, branch_fns: Any, default: Any = None, name: Any = "switch_case"
+) -> Any:
+    branches = [fn[1] if isinstance(fn, tuple) else fn for fn in branch_fns]
+    return _any_of([*branches, default] if default is not None else branches)
+
+
+def _any_of(branches: list[Any]) -> Any:
+    made = [fn() for fn in branches]
+    return functools.reduce(_either, made) if len(made) > 1 else made[0]
+
+
+def _while_loop(
+    cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, **_: Any
+) -> Any:
+    """The variables, as far as one turn leaves them alike."""
+    before = list(loop_vars)
+    made = body(*before)
+    after = list(made) if isinstance(made, (list, tuple)) else [made]
+    if len(before) != len(after) or shape_invariants is not None:
+        refuse("a loop whose variables change")
+    return type(loop_vars)(_either(a, b) for a, b in zip(before, after))
+
+
+def _map_fn(
+    fn: Any,
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    back_prop: Any = True,
+    swap_memory: Any = False,
+    infer_shape: Any = True,
+    name: Any = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    return _mapped(fn, elems)
+
+
+def _vectorized_map(fn: Any, elems: Any, *_: Any, **__: Any) -> Any:
+    return _mapped(fn, elems)
+
+
+def _mapped(fn: Any, elems: Any) -> Any:
+    if not isinstance(elems, (Traced, Opaque)):
+        refuse("rows of something else than one tensor")
+    _, shape = _known(elems)
+    if not shape:
+        refuse("rows of unknown shape")
+    made = fn(elems[0])
+    if isinstance(made, (list, tuple, dict)):
+        refuse("rows of several tensors")
+    kind, row = _known(made)
+    return Opaque(kind, None if row is None else [shape[0], *row])
+
+
 def _parse_tensor(serialized: Any, out_type: Any, name: Any = None) -> Any:
     return Opaque(out_type)
 
@@ -463,6 +613,25 @@ class Table:
     __getitem__ = lookup
 
 
+# Functions that run as Python, of which arguments tell the shape.
+_SHAPED: list[tuple[Any, str]] = [
+    (_selection, "sort argsort searchsorted clip_by_norm"),
+    (tf_math, "cumsum cumprod top_k in_top_k"),
+    (_scatter, "einsum tensordot norm scatter_nd reverse_sequence"),
+    (_scatter, "tensor_scatter_nd_add tensor_scatter_nd_sub"),
+    (_scatter, "tensor_scatter_nd_update tensor_scatter_nd_max"),
+    (linalg, "diag diag_part trace"),
+    (image, "sobel_edges extract_patches crop_and_resize ssim psnr"),
+]
+# Whose results depend on data, draw random values, or read what samples are not.
+_NOT_TRIED = (
+    "_", "bincount", "boolean_mask", "cast", "constant", "convert_to_tensor",
+    "decode", "encode", "ensure_shape", "extract_jpeg", "fill", "is_", "random",
+    "range", "reshape", "segment", "shape", "size", "stateless", "unique",
+    "unsorted", "where", "zeros", "ones", "dims", "eye", "known", "apply",
+)  # fmt: skip
+
+
 @functools.cache
 def _forms() -> dict[int, Any]:
     forms: dict[Any, Any] = {
@@ -488,8 +657,22 @@ def _forms() -> dict[int, Any]:
         strings.unicode_decode: _pieces("int32"),
         strings.unicode_script: _like_first("int32"),
         _layout.size: _size,
+        _control.case: _case,
+        _control.switch_case: _switch_case,
+        _control.while_loop: _while_loop,
+        _control.map_fn: _map_fn,
+        _control.vectorized_map: _vectorized_map,
         _control.print_: lambda *_, **__: None,
     }
+    for module, names in _SHAPED:
+        for name in names.split():
+            real = getattr(module, name)
+            forms.setdefault(real, _tried(real))
+    for module in (tf_math, nn, image, _layout, _selection, _making):
+        for name, real in vars(module).items():
+            native = getattr(real, "__penstock_traceable__", False)
+            if native and not name.startswith(_NOT_TRIED):
+                forms.setdefault(real, _native_or(real, _tried(real)))
     for name in "lower upper strip substr".split():
         real = getattr(strings, name)
         forms[real] = _native_or(real, _like_first("string"))

@@ -237,3 +237,66 @@ def test_printing_leaves_the_spec_known(capfd):
     assert capfd.readouterr().err == ""  # nothing ran for that
     assert [int(x) for x in ds] == [1, 2]
     assert capfd.readouterr().err.split() == ["0", "1"]
+
+
+SHAPED = {
+    "sort": (lambda x: tf.sort(x, direction="DESCENDING"), (4,), tf.float32),
+    "cumsum": (lambda x: tf.cumsum(x), (4,), tf.float32),
+    "einsum": (lambda x: tf.einsum("i,i->", x, x), (), tf.float32),
+    "norm": (lambda x: tf.norm(x), (), tf.float32),
+    "top_k": (lambda x: tf.math.top_k(x, 2).indices, (2,), tf.int32),
+    "diag": (lambda x: tf.linalg.diag(x), (4, 4), tf.float32),
+    "scatter": (lambda x: tf.scatter_nd([[1]], x[:1], [3]), (3,), tf.float32),
+    "searchsorted": (lambda x: tf.searchsorted([1.0, 3.0], x), (4,), tf.int32),
+    "map_fn": (lambda x: tf.map_fn(lambda v: v * 2, x), (4,), tf.float32),
+    "while_loop": (
+        lambda x: tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a), (0, x))[1],
+        (4,),
+        tf.float32,
+    ),
+    "case": (
+        lambda x: tf.case([(x[0] > 0, lambda: 1)], default=lambda: 2), (), tf.int32,
+    ),
+    "switch_case": (
+        lambda x: tf.switch_case(tf.cast(x[0], tf.int32), [lambda: x, lambda: -x]),
+        (4,),
+        tf.float32,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHAPED)
+def test_functions_of_known_shapes_have_a_spec(case):
+    fn, shape, dtype = SHAPED[case]
+    rows = np.arange(8, dtype=np.float32).reshape(2, 4) % 3
+    ds = tf.data.Dataset.from_tensor_slices(rows).map(fn)
+    assert ds.element_spec == tf.TensorSpec(shape, dtype)
+    for made, row in zip(ds, rows):
+        expected = tf.convert_to_tensor(fn(tf.constant(row)))
+        np.testing.assert_array_equal(made.numpy(), expected.numpy())
+        assert made.shape == shape
+
+
+def test_what_is_computed_from_a_declared_shape_has_one():
+    def read(x):
+        return np.ones((6, 9, 3), np.float32)
+
+    def loaded(x):
+        image = tf.py_function(read, [x], tf.float32)
+        image.set_shape((None, None, 3))
+        image = tf.image.resize(image, [4, 5]) / 2
+        return image, tf.reduce_mean(image, axis=[0, 1])
+
+    ds = tf.data.Dataset.range(2).map(loaded)
+    assert ds.element_spec == (
+        tf.TensorSpec((4, 5, 3), tf.float32),
+        tf.TensorSpec((3,), tf.float32),
+    )
+    assert [m.numpy().tolist() for _, m in ds] == [[0.5, 0.5, 0.5]] * 2
+
+
+def test_a_shape_that_depends_on_a_value_is_not_known():
+    ds = tf.data.Dataset.range(4).map(lambda x: tf.range(x))
+    padded = ds.map(lambda x: tf.pad(x, [[0, 2 * tf.shape(x)[0]]]))
+    assert padded.element_spec == tf.TensorSpec((None,), tf.int64)
+    assert [len(x) for x in padded] == [0, 3, 6, 9]
