@@ -467,8 +467,9 @@ def plain(value: Any) -> Any:
     if type(value) is dict:
         return {k: plain(v) for k, v in value.items()}
     if isinstance(value, tuple):
-        made = _structure.rebuild(value, [plain(v) for v in value])
-        return made if isinstance(made, tuple) else _dense(made)
+        if _structure.is_carried(value):
+            return _dense(value)
+        return _structure.rebuild(value, [plain(v) for v in value])
     if isinstance(value, EngineDataset):
         from penstock.tf._dataset import Dataset
 
@@ -481,17 +482,16 @@ def plain(value: Any) -> Any:
 
 
 def _dense(value: Any) -> Any:
-    """A sparse tensor as an array; anything else as it is."""
+    """A value of a class that is carried: a sparse tensor as an array."""
     from penstock.tf._ragged import SparseTensor
+    from penstock.tf.sparse import to_dense
 
-    if not isinstance(value, SparseTensor):
-        return value
-    kept = np.asarray(value.values)
-    shape = tuple(np.asarray(value.dense_shape))
-    made = np.full(shape, b"" if kept.dtype == object else 0, kept.dtype)
-    made[tuple(np.asarray(value.indices).T)] = kept
-    made.flags.writeable = False
-    return made
+    made = wrap(value)
+    if not isinstance(made, SparseTensor):
+        return _structure.rebuild(value, [plain(v) for v in value])
+    dense = np.array(to_dense(made))
+    dense.flags.writeable = False
+    return dense
 
 
 def python_number(value: Any) -> Any:

@@ -295,6 +295,17 @@ def test_numpy_iterators_give_arrays_of_ragged_and_sparse_values():
     sparse = tf.sparse.SparseTensor([[0, 1], [2, 0]], ["x", "y"], [3, 2])
     (dense,) = tf.data.Dataset.from_tensors(sparse).as_numpy_iterator()
     assert dense.tolist() == [[b"", b"x"], [b"", b""], [b"y", b""]]
+    assert not dense.flags.writeable
+
+
+def test_numpy_iterators_give_arrays_of_parsed_lists(examples):
+    features = {"v": tf.io.VarLenFeature(tf.float32)}
+    ds = tf.data.TFRecordDataset(examples)
+    batched = ds.batch(3).map(lambda r: tf.io.parse_example(r, features))
+    first = next(batched.as_numpy_iterator())["v"]
+    assert first.tolist() == [[0.0, 0.0], [0.5, 0.0], [0.5, 0.5]]
+    single = ds.skip(2).map(lambda r: tf.io.parse_single_example(r, features))
+    assert next(single.as_numpy_iterator())["v"].tolist() == [0.5, 0.5]
 
 
 def test_specs_of_ragged_and_sparse_values():
