@@ -562,6 +562,8 @@ class Sandbox:
         instruction = instructions[at]
         op, value = instruction.opname, instruction.argval
         generator = code.co_name == "<genexpr>"
+        if self.reads_objects and _is_with(instructions, at):
+            return  # only what is ours can be entered
         if op in _REFUSED and not (generator and op.startswith(("YIELD", "GEN"))):
             raise TraceRefused(_REFUSED[op].format(value))
         if op in ("STORE_DEREF", "DELETE_DEREF") and value in outer:
@@ -604,6 +606,14 @@ class Sandbox:
             names[name] = (
                 resolved if dotted == name else self.resolve(fn.__globals__[name], name)
             )
+
+
+def _is_with(instructions: list[dis.Instruction], at: int) -> bool:
+    """Whether an instruction is part of a with statement."""
+    op = instructions[at].opname
+    if op in ("BEFORE_WITH", "SETUP_WITH"):
+        return True
+    return op == "PUSH_EXC_INFO" and instructions[at + 1].opname == "WITH_EXCEPT_START"
 
 
 def _may_be_ours(value: Any) -> bool:

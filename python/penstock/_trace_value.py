@@ -100,6 +100,17 @@ class Tracer:
         return self.draws - 1
 
 
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Operations compute at once, also while a function is traced."""
+    tracer = current_or_none()
+    _local.tracer = None
+    try:
+        yield
+    finally:
+        _local.tracer = tracer
+
+
 def current_or_none() -> Tracer | None:
     return getattr(_local, "tracer", None)
 

@@ -102,10 +102,12 @@ PyObject* on_plain(PyObject* a, PyObject* b, Op op) {
 /// Whether an operand takes the dtype of ours: lists, arrays and NumPy's own
 /// numbers do, Python's numbers as NumPy says.
 bool takes_dtype(PyObject* value) {
-  if (PyLong_CheckExact(value) || PyFloat_CheckExact(value)) return false;
-  if (PyList_Check(value) || PyTuple_Check(value)) return true;
-  if (PyArray_CheckExact(value)) return true;
-  return PyArray_IsScalar(value, Generic) && base_of(value) == nullptr;
+  if (PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+      base_of(value) != nullptr) {
+    return false;
+  }
+  return PyList_Check(value) || PyTuple_Check(value) ||
+         PyArray_CheckExact(value) || PyArray_IsScalar(value, Generic);
 }
 
 /// The operator `op` where one operand is to take the other's dtype; null

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from penstock._errors import InvalidArgumentError
-from penstock.tf._apply import eager_only
+from penstock.tf._apply import eager_only, traceable
 from penstock.tf._dtypes import as_dtype, int32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
@@ -342,28 +341,47 @@ def is_symbolic_tensor(tensor: Any) -> bool:
     return False
 
 
-@contextlib.contextmanager
-def control_dependencies(control_inputs: Any) -> Iterator[None]:
+class _Scope:
+    """A block that is run as it is written."""
+
+    def __init__(self, value: Any = None) -> None:
+        self._value = value
+
+    def __enter__(self) -> Any:
+        return self._value
+
+    def __exit__(self, *unused: object) -> None:
+        return None
+
+
+@traceable
+def control_dependencies(control_inputs: Any) -> _Scope:
     """Accepted: what was written first has been done first."""
-    yield
+    return _Scope()
 
 
-@contextlib.contextmanager
-def name_scope(name: Any) -> Iterator[Any]:
-    """Accepted: gives the name."""
-    yield name
+@traceable
+def name_scope(name: Any) -> _Scope:
+    """Accepted: gives the name.
+
+    >>> import penstock.tf as tf
+    >>> with tf.name_scope("pixels") as scope:
+    ...     scope
+    'pixels'
+    """
+    return _Scope(name)
 
 
-@contextlib.contextmanager
-def device(device_name: Any) -> Iterator[None]:
+@traceable
+def device(device_name: Any) -> _Scope:
     """Accepted: elements are in host memory."""
-    yield
+    return _Scope()
 
 
-@contextlib.contextmanager
-def init_scope() -> Iterator[None]:
+@traceable
+def init_scope() -> _Scope:
     """Accepted."""
-    yield
+    return _Scope()
 
 
 def identity_n(input: Any, name: str | None = None) -> list[Any]:

@@ -15,13 +15,19 @@ from typing import Any
 import numpy as np
 
 from penstock import _penstock
-from penstock._spec import TensorSpec
+from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
 from penstock._trace import _arguments, install_numpy_loops, leaves_of
 from penstock._trace_errors import TraceRefused, refuse
 from penstock._trace_inspect import Namespace, Sandbox
 from penstock._trace_value import Tracer, current
 from penstock.tf import _structure
-from penstock.tf._opaque import Foreign, Opaque, OpaqueRagged, form_of
+from penstock.tf._opaque import (
+    Foreign,
+    Opaque,
+    OpaqueDataset,
+    OpaqueRagged,
+    form_of,
+)
 from penstock.tf._shapes import spec_from_tf
 from penstock.tf._values import unwrap
 
@@ -94,8 +100,10 @@ def _fails(*args: Any, **kwargs: Any) -> Any:
 def foretell(fn: Any, spec: Any) -> Any:
     """The spec of `fn` for elements of `spec`, None if nothing is known.
 
-    `fn` is a `Call` that gives elements.
+    `fn` is a `Call` that gives elements, or datasets of such.
     """
+    if spec is UNKNOWN_SPEC:
+        return None
     install_numpy_loops()
     try:
         dialect = type(fn).__penstock_dialect__
@@ -107,7 +115,12 @@ def foretell(fn: Any, spec: Any) -> Any:
             args = tuple(argument) if program.spreads else (argument,)
             with np.errstate(all="ignore"):
                 made = safe(*(_structure.decode(a) for a in args))
-            found = _spec(tuple(made) if type(made) is list else made)
+            if fn.kind == "dataset":
+                if not isinstance(made, OpaqueDataset):
+                    return None
+                found = made.spec
+            else:
+                found = spec_of_result(made)
             return None if tracer.refused is not None else found
     except TraceRefused:
         return None
@@ -149,6 +162,8 @@ def _symbols(program: Any, nest: Any, spec: Any) -> Any:
     if isinstance(nest, tuple):
         items = [_symbols(program, n, s) for n, s in zip(nest, spec)]
         return _structure.encode_tuple(nest, items)
+    if isinstance(spec, DatasetSpec):
+        return OpaqueDataset(spec.element_spec)
     if isinstance(spec, TensorSpec) and spec.shape is None:
         if spec.dtype.name == "unknown":
             refuse("the dtype is not known")
@@ -156,8 +171,12 @@ def _symbols(program: Any, nest: Any, spec: Any) -> Any:
     return _arguments(program, nest)
 
 
+def spec_of_result(value: Any) -> Any:
+    """The spec of what a function gives. Inside a trace."""
+    return _spec(tuple(value) if type(value) is list else value)
+
+
 def _spec(value: Any) -> Any:
-    """The spec of a result. Inside a trace."""
     if isinstance(value, Opaque):
         return TensorSpec(value.shape.dims, value.dtype)
     if isinstance(value, OpaqueRagged):

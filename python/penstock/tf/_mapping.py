@@ -10,7 +10,7 @@ from penstock._functions import check_callable, cpu_count
 from penstock._options import AUTOTUNE
 from penstock._spec import UNKNOWN_SPEC, TensorSpec
 from penstock.tf._deriving import Deriving, whole
-from penstock.tf._functions import ScanCall, call
+from penstock.tf._functions import Call, ScanCall, call
 from penstock.tf._shapes import spec_to_tf
 from penstock.tf._values import unwrap
 
@@ -110,7 +110,10 @@ class Mapping(Deriving):
         [0, 0, 1]
         """
         fn = _datasets("flat_map", map_func)
-        return self._then(self._penstock_value.flat_map(fn, name=name))
+        engine = self._penstock_value
+        return self._then(
+            _with_spec(fn, engine, lambda spec: engine.flat_map(fn, spec, name=name))
+        )
 
     def interleave(
         self,
@@ -140,14 +143,16 @@ class Mapping(Deriving):
         )
         if cycle == AUTOTUNE:
             cycle = default_cycle(calls)
+        block = 1 if block_length is None else whole(block_length, "block_length")
+        calls = 1 if calls is None else calls
+        engine = self._penstock_value
         return self._then(
-            self._penstock_value.interleave(
+            _with_spec(
                 fn,
-                cycle,
-                1 if block_length is None else whole(block_length, "block_length"),
-                1 if calls is None else calls,
-                deterministic,
-                name=name,
+                engine,
+                lambda spec: engine.interleave(
+                    fn, cycle, block, calls, deterministic, spec, name=name
+                ),
             )
         )
 
@@ -180,6 +185,17 @@ class Mapping(Deriving):
         return self._then(
             self._penstock_value.scan(unwrap(initial_state), fn, name=name)
         )
+
+
+def _with_spec(fn: Any, engine: Any, make: Callable[[Any], Any]) -> Any:
+    """``make(None)``; where that knows no spec, with the one that is foretold."""
+    made = make(None)
+    if made.element_spec is not UNKNOWN_SPEC or not isinstance(fn, Call):
+        return made
+    from penstock.tf._foretell import foretell
+
+    spec = foretell(fn, engine.element_spec)
+    return made if spec is None else make(spec)
 
 
 def _last_function(engine: Any) -> Any:

@@ -8,31 +8,45 @@ when it runs: elements are held against the spec.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from penstock._spec import UNKNOWN_SPEC
+from penstock._spec import TensorSpec as EngineSpec
 from penstock._trace_errors import refuse
 from penstock._trace_ragged import TracedRagged
-from penstock._trace_value import Traced, TracedBytes
+from penstock._trace_value import Traced, TracedBytes, untraced
 from penstock.tf import (
     _control,
     _functions,
     _layout,
     _making,
+    _scatter,
     _selection,
     _structure,
     debugging,
+    image,
     io,
+    linalg,
+    nn,
     sparse,
     strings,
 )
+from penstock.tf import math as tf_math
+from penstock.tf._dataset import Dataset
 from penstock.tf._dtypes import as_dtype
 from penstock.tf._ragged import SparseTensor
-from penstock.tf._shapes import RaggedTensorSpec, TensorShape, TensorSpec
-from penstock.tf._values import _SMALL, convert_to_tensor
+from penstock.tf._shapes import (
+    RaggedTensorSpec,
+    TensorShape,
+    TensorSpec,
+    spec_from_tf,
+)
+from penstock.tf._values import _SMALL, convert_to_tensor, wrap
 from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
 
 
@@ -81,12 +95,21 @@ class Opaque:
             raise AttributeError(name)
         refuse(f"uses .{name} of a value that no trace has")
 
-    __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __call__ = _no
+    def __getitem__(self, key: Any) -> Opaque:
+        """One of a row, as of a shape."""
+        dims = self._shape.dims
+        if type(key) is not int or dims is None or not dims:
+            refuse("takes a part of a value that no trace has")
+        return Opaque(self.dtype, dims[1:])
+
+    __iter__ = __len__ = __bool__ = __setitem__ = __call__ = _no
     __array__ = __index__ = __int__ = __float__ = _no
 
     def _with(self, other: Any, divides: bool = False) -> Opaque:
         """The result of arithmetic, of which NumPy says the dtype."""
+        dims = self._shape.dims
         if isinstance(other, (Opaque, Traced)):
+            dims = _broadcast(dims, _known(other)[1])
             other = np.dtype(other.dtype.name)
         elif type(other) not in (int, float):
             refuse("computes with a value that no trace has")
@@ -96,7 +119,7 @@ class Opaque:
         made = np.result_type(mine, other)
         if divides and made.kind in "iu":
             made = np.dtype(np.float32 if made in _SMALL else np.float64)
-        return Opaque(made)
+        return Opaque(made, dims)
 
     def __add__(self, other: Any) -> Opaque:
         return self._with(other)
@@ -109,12 +132,113 @@ class Opaque:
     __rtruediv__ = __truediv__
 
 
+def _broadcast(a: Any, b: Any) -> Any:
+    """The shape of two operands together, None if it is not known."""
+    if a is None or b is None or None in (*a, *b):
+        return a if b == () else b if a == () else None
+    try:
+        return np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        refuse("shapes that do not fit")
+
+
 class OpaqueRagged(Foreign):
     """A ragged tensor of which only the spec is known."""
 
     def __init__(self, spec: RaggedTensorSpec) -> None:
         super().__init__("a ragged value that no trace has")
         self.spec = spec
+
+
+class OpaqueDataset(Foreign):
+    """A dataset of which only the spec of its elements is known."""
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__("a dataset that no trace has")
+        if spec is None or spec is UNKNOWN_SPEC:
+            refuse("a dataset of unknown elements")
+        self.spec = spec
+
+    def _alike(self, *_: Any, **__: Any) -> OpaqueDataset:
+        return OpaqueDataset(self.spec)
+
+    take = skip = repeat = shuffle = prefetch = cache = shard = _alike
+    filter = ignore_errors = with_options = take_while = _alike
+
+    def batch(
+        self, batch_size: Any, drop_remainder: Any = False, *_: Any, **__: Any
+    ) -> OpaqueDataset:
+        exact = drop_remainder is True and type(batch_size) is int
+        return OpaqueDataset(_stacked(self.spec, batch_size if exact else None))
+
+    def enumerate(self, start: Any = 0, name: Any = None) -> OpaqueDataset:
+        return OpaqueDataset((EngineSpec((), "int64"), self.spec))
+
+    def map(self, map_func: Any, *_: Any, **__: Any) -> OpaqueDataset:
+        from penstock.tf._foretell import spec_of_result
+
+        given = _value_of(self.spec)
+        args = given if type(given) is tuple else (given,)
+        return OpaqueDataset(spec_of_result(map_func(*args)))
+
+    def get_single_element(self, name: Any = None) -> Any:
+        return _value_of(self.spec)
+
+    def reduce(self, initial_state: Any, reduce_func: Any, name: Any = None) -> Any:
+        if isinstance(initial_state, (tuple, list, dict)):
+            refuse("a state of several values")
+        return Opaque(_known(initial_state)[0])  # its shape may change
+
+
+class OpaqueSources(Foreign):
+    """`tf.data.Dataset`: what a generator gives is known if it is declared."""
+
+    def __init__(self) -> None:
+        super().__init__("Dataset")
+
+    def from_generator(
+        self,
+        generator: Any,
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: Any = None,
+    ) -> OpaqueDataset:
+        from penstock.tf._sources import _signature
+
+        if output_types is not None:
+            output_signature = _signature(output_types, output_shapes)
+        if output_signature is None:
+            refuse("a generator without a signature")
+        return OpaqueDataset(spec_from_tf(output_signature))
+
+    def from_tensors(self, tensors: Any, name: Any = None) -> OpaqueDataset:
+        from penstock.tf._foretell import spec_of_result
+
+        return OpaqueDataset(spec_of_result(tensors))
+
+
+def _value_of(spec: Any) -> Any:
+    """An element of a spec."""
+    if isinstance(spec, dict):
+        return {k: _value_of(s) for k, s in spec.items()}
+    if isinstance(spec, tuple):
+        return _structure.encode_tuple(spec, [_value_of(s) for s in spec])
+    if not isinstance(spec, EngineSpec) or spec.dtype.name == "unknown":
+        refuse("an element that no trace has")
+    return Opaque(spec.dtype, spec.shape)
+
+
+def _stacked(spec: Any, size: int | None) -> Any:
+    if isinstance(spec, dict):
+        return {k: _stacked(s, size) for k, s in spec.items()}
+    if isinstance(spec, tuple):
+        return _structure.encode_tuple(spec, [_stacked(s, size) for s in spec])
+    if not isinstance(spec, EngineSpec):
+        refuse("a batch that no trace has")
+    shape = None if spec.shape is None else (size, *spec.shape)
+    return EngineSpec(shape, spec.dtype)
 
 
 def _promised(spec: Any) -> Any:
@@ -216,10 +340,76 @@ def _native_or(real: Any, form: Any) -> Callable[..., Any]:
     """A native function, or its form where the argument is opaque."""
 
     def either(*args: Any, **named: Any) -> Any:
-        opaque = any(isinstance(a, Opaque) for a in (*args, *named.values()))
+        opaque = _has_opaque((*args, *named.values()))
         return (form if opaque else real)(*args, **named)
 
     return either
+
+
+def _has_opaque(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_has_opaque(v) for v in value)
+    return isinstance(value, Opaque)
+
+
+_MOST_SAMPLES = 1 << 20  # values that a function is tried with
+
+
+def _tried(real: Any) -> Callable[..., Any]:
+    """A function of ours whose result's shape follows from its arguments.
+
+    It computes with samples: of two sizes where a dimension is not known, of two
+    values where a shape may depend on one. What differs then is not known.
+    """
+
+    def form(*args: Any, **named: Any) -> Any:
+        if not _depends([*args, *named.values()]):
+            return real(*args, **named)
+        with untraced():
+            results = [
+                real(
+                    *[_sample(a, size, value) for a in args],
+                    **{k: _sample(a, size, value) for k, a in named.items()},
+                )
+                for size, value in ((2, 1), (3, 1), (2, 2))
+            ]
+        return _common(results)
+
+    return form
+
+
+def _sample(value: Any, size: int, fill: int) -> Any:
+    """A value of the kind that a trace has."""
+    if isinstance(value, Traced) and value.is_constant:
+        return wrap(np.asarray(value._value)[()])
+    if isinstance(value, (list, tuple)):
+        return type(value)([_sample(v, size, fill) for v in value])
+    if isinstance(value, (Foreign, TracedBytes, TracedRagged)):
+        refuse("a value that no trace has")
+    if not isinstance(value, (Opaque, Traced)):
+        return value
+    dtype, dims = _known(value)
+    if dims is None or dtype.name == "string":
+        refuse("a value of unknown shape")
+    shape = [size if d is None else int(d) for d in dims]
+    if math.prod(shape) > _MOST_SAMPLES:
+        refuse("a value that is too large to be tried")
+    return wrap(np.full(shape, fill, dtype.name)[()])
+
+
+def _common(results: list[Any]) -> Any:
+    """What several results have in common."""
+    first = results[0]
+    if isinstance(first, (list, tuple)):
+        items = [_common(list(part)) for part in zip(*results, strict=True)]
+        return items if type(first) is list else _structure.encode_tuple(first, items)
+    kinds, shapes = zip(*(_known(r) for r in results))
+    if len(set(kinds)) > 1:
+        refuse("results of several dtypes")
+    if len({len(s) for s in shapes}) > 1:
+        return Opaque(kinds[0])
+    dims = [sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes)]
+    return Opaque(kinds[0], dims)
 
 
 def _pieces(dtype: str) -> Callable[..., Any]:
@@ -240,6 +430,13 @@ def _shape(input: Any, out_type: Any = None, name: Any = None) -> Any:
         return _layout.shape(input, out_type)
     dtype = "int32" if out_type is None else out_type
     return Opaque(dtype, [None if shape is None else len(shape)])
+
+
+def _size(input: Any, out_type: Any = None, name: Any = None) -> Any:
+    _, shape = _known(input)
+    if shape is not None and None not in tuple(shape):
+        return _layout.size(input, "int32" if out_type is None else out_type)
+    return Opaque("int32" if out_type is None else out_type, ())
 
 
 def _fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
@@ -312,6 +509,72 @@ def _either(a: Any, b: Any) -> Any:
     return Opaque(kind, [x if x == y else None for x, y in zip(one, two)])
 
 
+def _case(
+    pred_fn_pairs: Any,
+    default: Any = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: Any = "case",
+) -> Any:
+    branches = [fn for _, fn in pred_fn_pairs]
+    return _any_of([*branches, default] if default is not None else branches)
+
+
+def _switch_case(
+    branch_index: Any, branch_fns: Any, default: Any = None, name: Any = "switch_case"
+) -> Any:
+    branches = [fn[1] if isinstance(fn, tuple) else fn for fn in branch_fns]
+    return _any_of([*branches, default] if default is not None else branches)
+
+
+def _any_of(branches: list[Any]) -> Any:
+    made = [fn() for fn in branches]
+    return functools.reduce(_either, made) if len(made) > 1 else made[0]
+
+
+def _while_loop(
+    cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, **_: Any
+) -> Any:
+    """The variables, as far as one turn leaves them alike."""
+    before = list(loop_vars)
+    made = body(*before)
+    after = list(made) if isinstance(made, (list, tuple)) else [made]
+    if len(before) != len(after) or shape_invariants is not None:
+        refuse("a loop whose variables change")
+    return type(loop_vars)(_either(a, b) for a, b in zip(before, after))
+
+
+def _map_fn(
+    fn: Any,
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    back_prop: Any = True,
+    swap_memory: Any = False,
+    infer_shape: Any = True,
+    name: Any = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    return _mapped(fn, elems)
+
+
+def _vectorized_map(fn: Any, elems: Any, *_: Any, **__: Any) -> Any:
+    return _mapped(fn, elems)
+
+
+def _mapped(fn: Any, elems: Any) -> Any:
+    if not isinstance(elems, (Traced, Opaque)):
+        refuse("rows of something else than one tensor")
+    _, shape = _known(elems)
+    if not shape:
+        refuse("rows of unknown shape")
+    made = fn(elems[0])
+    if isinstance(made, (list, tuple, dict)):
+        refuse("rows of several tensors")
+    kind, row = _known(made)
+    return Opaque(kind, None if row is None else [shape[0], *row])
+
+
 def _parse_tensor(serialized: Any, out_type: Any, name: Any = None) -> Any:
     return Opaque(out_type)
 
@@ -350,6 +613,25 @@ class Table:
     __getitem__ = lookup
 
 
+# Functions that run as Python, of which arguments tell the shape.
+_SHAPED: list[tuple[Any, str]] = [
+    (_selection, "sort argsort searchsorted clip_by_norm"),
+    (tf_math, "cumsum cumprod top_k in_top_k"),
+    (_scatter, "einsum tensordot norm scatter_nd reverse_sequence"),
+    (_scatter, "tensor_scatter_nd_add tensor_scatter_nd_sub"),
+    (_scatter, "tensor_scatter_nd_update tensor_scatter_nd_max"),
+    (linalg, "diag diag_part trace"),
+    (image, "sobel_edges extract_patches crop_and_resize ssim psnr"),
+]
+# Whose results depend on data, draw random values, or read what samples are not.
+_NOT_TRIED = (
+    "_", "bincount", "boolean_mask", "cast", "constant", "convert_to_tensor",
+    "decode", "encode", "ensure_shape", "extract_jpeg", "fill", "is_", "random",
+    "range", "reshape", "segment", "shape", "size", "stateless", "unique",
+    "unsorted", "where", "zeros", "ones", "dims", "eye", "known", "apply",
+)  # fmt: skip
+
+
 @functools.cache
 def _forms() -> dict[int, Any]:
     forms: dict[Any, Any] = {
@@ -374,7 +656,23 @@ def _forms() -> dict[int, Any]:
         strings.unicode_split: _pieces("string"),
         strings.unicode_decode: _pieces("int32"),
         strings.unicode_script: _like_first("int32"),
+        _layout.size: _size,
+        _control.case: _case,
+        _control.switch_case: _switch_case,
+        _control.while_loop: _while_loop,
+        _control.map_fn: _map_fn,
+        _control.vectorized_map: _vectorized_map,
+        _control.print_: lambda *_, **__: None,
     }
+    for module, names in _SHAPED:
+        for name in names.split():
+            real = getattr(module, name)
+            forms.setdefault(real, _tried(real))
+    for module in (tf_math, nn, image, _layout, _selection, _making):
+        for name, real in vars(module).items():
+            native = getattr(real, "__penstock_traceable__", False)
+            if native and not name.startswith(_NOT_TRIED):
+                forms.setdefault(real, _native_or(real, _tried(real)))
     for name in "lower upper strip substr".split():
         real = getattr(strings, name)
         forms[real] = _native_or(real, _like_first("string"))
@@ -391,4 +689,6 @@ def form_of(value: Any) -> Any:
         return Table(value.value_dtype)
     if isinstance(value, (TensorSpec, RaggedTensorSpec)):
         return value
+    if value is Dataset:
+        return OpaqueSources()
     return _forms().get(id(value))

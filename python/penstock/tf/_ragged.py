@@ -442,6 +442,6 @@ class SparseTensor:
 
     def __repr__(self) -> str:
         return (
-            f"SparseTensor(indices={self.indices!r}, values={self.values!r}, "
-            f"dense_shape={self.dense_shape!r})"
+            f"SparseTensor(indices={self.indices!s}, values={self.values!s}, "
+            f"dense_shape={self.dense_shape!s})"
         )

@@ -8,6 +8,7 @@ would do when the graph is built.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,8 @@ def _names(files: Any) -> Any:
     found: list[Any] = []
     matches = True
     for file in files:
+        if not isinstance(file, (str, bytes, os.PathLike)):
+            raise TypeError(f"filenames must be strings, got {file!r}")
         text = file.decode() if isinstance(file, bytes) else str(file)
         is_pattern = bool(set("*?[") & set(text))
         matched = list(Engine.list_files(text)) if is_pattern else [text]

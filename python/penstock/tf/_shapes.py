@@ -314,6 +314,14 @@ class _CompositeSpec(_Spec):
     def __reduce__(self) -> Any:
         return type(self), (self._shape, self._dtype)
 
+    @classmethod
+    def from_value(cls, value: Any) -> Any:
+        """The spec of a value of this kind."""
+        made = type_spec_from_value(value)
+        if not isinstance(made, cls):
+            raise TypeError(f"{cls.__name__}.from_value: got {value!r}")
+        return made
+
 
 class RaggedTensorSpec(_CompositeSpec):
     """A ragged tensor: shape, dtype, and how many of its levels are ragged.

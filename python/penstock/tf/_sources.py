@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _ops as engine_ops
 from penstock._dataset import Dataset as Engine
+from penstock._options import INFINITE
 from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock._functions import check_callable
 from penstock._identity import function_identity
@@ -442,7 +443,9 @@ class Sources:
             bool(stop_on_empty_dataset),
             bool(rerandomize_each_iteration),
         )
-        return _joined(engine, inputs)
+        made = _joined(engine, inputs)
+        made._endless = any(d._count() == INFINITE for d in inputs)
+        return made
 
     @staticmethod
     def choose_from_datasets(

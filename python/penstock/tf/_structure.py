@@ -79,6 +79,11 @@ def rebuild(like: Any, items: list[Any]) -> Any:
     return made
 
 
+def is_carried(value: Any) -> bool:
+    """Whether a tuple of the engine's stands for an object of some class."""
+    return getattr(type(value), "carried", None) is not None
+
+
 def decode(value: Any) -> Any:
     """A structure as users see it; its leaves stay."""
     if isinstance(value, tuple):

@@ -159,16 +159,16 @@ class Tensor(np.ndarray):
 
     def __str__(self) -> str:
         text = np.array2string(self.view(np.ndarray))
-        gap = "\n" if self.ndim > 1 else ""
+        gap = "\n" if "\n" in text else ""
         return (
             f"tf.Tensor({gap}{text}, shape={self.shape}, "
             f"dtype={_dtype_name(self.dtype)})"
         )
 
     def __repr__(self) -> str:
-        gap = "\n" if self.ndim > 1 else ""
         plain = self.view(np.ndarray)
         value = repr(plain) if self.ndim else repr(plain[()].item())
+        gap = "\n" if "\n" in value else ""
         return (
             f"<tf.Tensor: shape={self.shape}, dtype={_dtype_name(self.dtype)}, "
             f"numpy={gap}{value}>"
@@ -267,7 +267,7 @@ def _scalar_class(name: str) -> Any:
         return f"tf.Tensor({base(self)!s}, shape=(), dtype={shown})"
 
     def representation(self: Any) -> str:
-        return f"<tf.Tensor: shape=(), dtype={shown}, numpy={base(self)!s}>"
+        return f"<tf.Tensor: shape=(), dtype={shown}, numpy={self.item()!r}>"
 
     def formatted(self: Any, spec: str) -> str:
         return format(base(self), spec)
@@ -467,6 +467,8 @@ def plain(value: Any) -> Any:
     if type(value) is dict:
         return {k: plain(v) for k, v in value.items()}
     if isinstance(value, tuple):
+        if _structure.is_carried(value):
+            return _dense(value)
         return _structure.rebuild(value, [plain(v) for v in value])
     if isinstance(value, EngineDataset):
         from penstock.tf._dataset import Dataset
@@ -475,8 +477,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, Ragged):
         from penstock.tf._ragged import RaggedTensor
 
-        return RaggedTensor._of(value)
+        return RaggedTensor._of(value).numpy()
     return value
+
+
+def _dense(value: Any) -> Any:
+    """A value of a class that is carried: a sparse tensor as an array."""
+    from penstock.tf._ragged import SparseTensor
+    from penstock.tf.sparse import to_dense
+
+    made = wrap(value)
+    if not isinstance(made, SparseTensor):
+        return _structure.rebuild(value, [plain(v) for v in value])
+    dense = np.array(to_dense(made))
+    dense.flags.writeable = False
+    return dense
 
 
 def python_number(value: Any) -> Any:

@@ -226,6 +226,8 @@ def stateless_uniform(
     """
     wanted = numpy_dtype(dtype)
     if wanted.kind in "iu":
+        if minval is None and maxval is None and wanted.itemsize <= 4:
+            minval, maxval = np.iinfo(wanted).min, np.iinfo(wanted).max + 1
         if maxval is None:
             raise ValueError(f"Must specify maxval for integer dtype {wanted}")
         low = engine_ops.cast(minval, np.int64)

@@ -38,6 +38,41 @@ class _Message:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _text(self) -> list[str]:
+        """The lines of the message in protobuf's text format."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return "".join(f"{line}\n" for line in self._text())
+
+
+def _block(name: str, lines: list[str]) -> list[str]:
+    return [f"{name} {{", *(f"  {line}" for line in lines), "}"]
+
+
+def _entries(name: str, messages: dict[str, Any]) -> list[str]:
+    """A map's entries, by name."""
+    lines: list[str] = []
+    for key, message in sorted(messages.items()):
+        quoted = _quoted(key.encode())
+        lines += _block(name, [f"key: {quoted}", *_block("value", message._text())])
+    return lines
+
+
+def _quoted(value: bytes) -> str:
+    """Bytes as a string of C: what is no printable ASCII in octal."""
+    known = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
+    text = (
+        known.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in value
+    )
+    return f'"{"".join(text)}"'
+
+
+def _shortest(value: float) -> str:
+    """A float32 in six digits, or nine where those do not tell it from others."""
+    text = f"{value:.6g}"
+    return text if np.float32(text) == np.float32(value) else f"{value:.9g}"
+
 
 class _List(_Message):
     """The values of a feature."""
@@ -52,8 +87,11 @@ class _List(_Message):
         """The values, also those that were appended."""
         return [self._item(v) for v in self.value]
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(value={self.value!r})"
+    def _text(self) -> list[str]:
+        return [f"value: {self._shown(v)}" for v in self._items()]
+
+    def _shown(self, value: Any) -> str:
+        return str(value)
 
 
 class BytesList(_List):
@@ -67,12 +105,18 @@ class BytesList(_List):
             )
         return value.encode() if isinstance(value, str) else bytes(value)
 
+    def _shown(self, value: Any) -> str:
+        return _quoted(value)
+
 
 class FloatList(_List):
     """Floats."""
 
     def _item(self, value: Any) -> float:
         return float(np.float32(value))
+
+    def _shown(self, value: Any) -> str:
+        return _shortest(value)
 
 
 class Int64List(_List):
@@ -132,8 +176,9 @@ class Feature(_Message):
             return out
         return np.array(items, np.int64 if isinstance(given, Int64List) else np.float32)
 
-    def __repr__(self) -> str:
-        return f"Feature({self._given!r})"
+    def _text(self) -> list[str]:
+        name, given = self.WhichOneof("kind"), self._given
+        return [] if name is None or given is None else _block(name, given._text())
 
 
 class _Map(dict[str, Any]):
@@ -168,6 +213,9 @@ class Features(_Message):
 
     def __init__(self, feature: dict[str, Feature] | None = None) -> None:
         self.feature = _FeatureMap(feature or {})
+
+    def _text(self) -> list[str]:
+        return _entries("feature", self.feature)
 
 
 class Example(_Message):
@@ -207,8 +255,9 @@ class Example(_Message):
                 found[bytes(parts.get(1, b"")).decode()] = _feature(parts.get(2, b""))
         return Example(Features(found))
 
-    def __repr__(self) -> str:
-        return f"Example({self.features.feature!r})"
+    def _text(self) -> list[str]:
+        lines = self.features._text()
+        return _block("features", lines) if lines else []
 
 
 class _Repeated(list[Feature]):
@@ -226,8 +275,8 @@ class FeatureList(_Message):
     def __init__(self, feature: Any = ()) -> None:
         self.feature: _Repeated = _Repeated(feature)
 
-    def __repr__(self) -> str:
-        return f"FeatureList({self.feature!r})"
+    def _text(self) -> list[str]:
+        return [line for f in self.feature for line in _block("feature", f._text())]
 
 
 class FeatureLists(_Message):
@@ -235,6 +284,9 @@ class FeatureLists(_Message):
 
     def __init__(self, feature_list: dict[str, FeatureList] | None = None) -> None:
         self.feature_list = _FeatureListMap(feature_list or {})
+
+    def _text(self) -> list[str]:
+        return _entries("feature_list", self.feature_list)
 
 
 class SequenceExample(_Message):
@@ -289,11 +341,12 @@ class SequenceExample(_Message):
         self.context, self.feature_lists = made.context, made.feature_lists
         return len(serialized)
 
-    def __repr__(self) -> str:
-        return (
-            f"SequenceExample({self.context.feature!r}, "
-            f"{self.feature_lists.feature_list!r})"
+    def _text(self) -> list[str]:
+        parts = (
+            ("context", self.context._text()),
+            ("feature_lists", self.feature_lists._text()),
         )
+        return [line for name, part in parts if part for line in _block(name, part)]
 
 
 def _number(value: int) -> bytes:

@@ -187,3 +187,35 @@ def test_items_that_do_not_fit_are_named_by_their_own_class():
         list(ds)
     assert "a value of type str" in str(caught.value)
     assert "_Misfit" not in str(caught.value)
+
+
+def test_examples_print_in_the_text_format_of_protobuf():
+    feature = tf.train.Feature
+    example = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "n": feature(int64_list=tf.train.Int64List(value=[1, -2])),
+                "f": feature(float_list=tf.train.FloatList(value=[0.1, 2, 1e10])),
+                "b": feature(bytes_list=tf.train.BytesList(value=[b'a"\x00\xff\n'])),
+            }
+        )
+    )
+    lines = str(example).splitlines()
+    assert lines[:8] == [
+        "features {", "  feature {", '    key: "b"', "    value {",
+        "      bytes_list {", '        value: "a\\"\\000\\377\\n"', "      }", "    }",
+    ]  # fmt: skip
+    floats = [line.strip() for line in lines if "value: " in line][1:4]
+    assert floats == ["value: 0.1", "value: 2", "value: 1e+10"]
+    assert str(example.features.feature["n"]) == (
+        "int64_list {\n  value: 1\n  value: -2\n}\n"
+    )
+    assert repr(example) == str(example)
+    steps = tf.train.FeatureList(feature=[example.features.feature["n"]])
+    record = tf.train.SequenceExample(
+        feature_lists=tf.train.FeatureLists(feature_list={"s": steps})
+    )
+    assert str(record).startswith("feature_lists {\n  feature_list {\n    key: ")
+    assert str(tf.train.Example()) == ""
+    third = feature(float_list=tf.train.FloatList(value=[1 / 3]))
+    assert "value: 0.333333343" in str(third)

@@ -180,3 +180,123 @@ def test_what_cannot_be_told_stays_unknown():
         spec = tf.data.Dataset.range(3).map(fn).element_spec
         assert spec == tf.TensorSpec(None, "unknown")
     assert seen == []
+
+
+def _counted(stop):
+    yield from range(stop)
+
+
+def test_the_spec_of_datasets_of_generators_is_known():
+    number = tf.TensorSpec((), tf.int32)
+
+    def generated(n):
+        return tf.data.Dataset.from_generator(
+            _counted, args=(n,), output_signature=number
+        )
+
+    ds = tf.data.Dataset.range(3)
+    for made in (ds.interleave(generated, cycle_length=2), ds.flat_map(generated)):
+        assert made.element_spec == number
+        assert [int(x) for x in made] == [0, 0, 1]
+    by_types = ds.flat_map(
+        lambda n: tf.data.Dataset.from_generator(
+            _counted, tf.int32, (), args=(n,)
+        ).batch(2)
+    )
+    assert by_types.element_spec == tf.TensorSpec((None,), tf.int32)
+    assert [x.numpy().tolist() for x in by_types] == [[0], [0, 1]]
+    mapped = ds.flat_map(lambda n: generated(n).map(lambda x: (x, x)).take(1))
+    assert mapped.element_spec == (number, number)
+
+
+def test_a_window_that_is_reduced_in_a_map_has_a_dtype():
+    windows = tf.data.Dataset.range(6).window(3)
+    sums = windows.map(lambda w: w.reduce(np.int64(0), lambda a, b: a + b))
+    assert sums.element_spec == tf.TensorSpec(None, tf.int64)
+    assert [int(x) for x in sums] == [3, 12]
+    batches = windows.map(lambda w: w.batch(3).get_single_element())
+    assert batches.element_spec == tf.TensorSpec((None,), tf.int64)
+    assert [x.numpy().tolist() for x in batches] == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_sizes_of_unknown_dimensions_are_scalars():
+    ds = tf.data.Dataset.range(3).map(lambda x: tf.range(x))
+    sizes = ds.map(lambda x: {"n": tf.size(x), "rows": tf.shape(x)[0]})
+    scalar = tf.TensorSpec((), tf.int32)
+    assert sizes.element_spec == {"n": scalar, "rows": scalar}
+    assert [int(e["n"]) for e in sizes] == [0, 1, 2]
+
+
+def test_printing_leaves_the_spec_known(capfd):
+    def shown(x):
+        tf.print(x)
+        return x + 1
+
+    ds = tf.data.Dataset.range(2).map(shown)
+    assert ds.element_spec == tf.TensorSpec((), tf.int64)
+    assert capfd.readouterr().err == ""  # nothing ran for that
+    assert [int(x) for x in ds] == [1, 2]
+    assert capfd.readouterr().err.split() == ["0", "1"]
+
+
+SHAPED = {
+    "sort": (lambda x: tf.sort(x, direction="DESCENDING"), (4,), tf.float32),
+    "cumsum": (lambda x: tf.cumsum(x), (4,), tf.float32),
+    "einsum": (lambda x: tf.einsum("i,i->", x, x), (), tf.float32),
+    "norm": (lambda x: tf.norm(x), (), tf.float32),
+    "top_k": (lambda x: tf.math.top_k(x, 2).indices, (2,), tf.int32),
+    "diag": (lambda x: tf.linalg.diag(x), (4, 4), tf.float32),
+    "scatter": (lambda x: tf.scatter_nd([[1]], x[:1], [3]), (3,), tf.float32),
+    "searchsorted": (lambda x: tf.searchsorted([1.0, 3.0], x), (4,), tf.int32),
+    "map_fn": (lambda x: tf.map_fn(lambda v: v * 2, x), (4,), tf.float32),
+    "while_loop": (
+        lambda x: tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a), (0, x))[1],
+        (4,),
+        tf.float32,
+    ),
+    "case": (
+        lambda x: tf.case([(x[0] > 0, lambda: 1)], default=lambda: 2), (), tf.int32,
+    ),
+    "switch_case": (
+        lambda x: tf.switch_case(tf.cast(x[0], tf.int32), [lambda: x, lambda: -x]),
+        (4,),
+        tf.float32,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHAPED)
+def test_functions_of_known_shapes_have_a_spec(case):
+    fn, shape, dtype = SHAPED[case]
+    rows = np.arange(8, dtype=np.float32).reshape(2, 4) % 3
+    ds = tf.data.Dataset.from_tensor_slices(rows).map(fn)
+    assert ds.element_spec == tf.TensorSpec(shape, dtype)
+    for made, row in zip(ds, rows):
+        expected = tf.convert_to_tensor(fn(tf.constant(row)))
+        np.testing.assert_array_equal(made.numpy(), expected.numpy())
+        assert made.shape == shape
+
+
+def test_what_is_computed_from_a_declared_shape_has_one():
+    def read(x):
+        return np.ones((6, 9, 3), np.float32)
+
+    def loaded(x):
+        image = tf.py_function(read, [x], tf.float32)
+        image.set_shape((None, None, 3))
+        image = tf.image.resize(image, [4, 5]) / 2
+        return image, tf.reduce_mean(image, axis=[0, 1])
+
+    ds = tf.data.Dataset.range(2).map(loaded)
+    assert ds.element_spec == (
+        tf.TensorSpec((4, 5, 3), tf.float32),
+        tf.TensorSpec((3,), tf.float32),
+    )
+    assert [m.numpy().tolist() for _, m in ds] == [[0.5, 0.5, 0.5]] * 2
+
+
+def test_a_shape_that_depends_on_a_value_is_not_known():
+    ds = tf.data.Dataset.range(4).map(lambda x: tf.range(x))
+    padded = ds.map(lambda x: tf.pad(x, [[0, 2 * tf.shape(x)[0]]]))
+    assert padded.element_spec == tf.TensorSpec((None,), tf.int64)
+    assert [len(x) for x in padded] == [0, 3, 6, 9]

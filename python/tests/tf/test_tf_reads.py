@@ -163,3 +163,45 @@ def test_the_spec_of_a_method_that_calls_python_is_known():
         tf.TensorSpec((), tf.int64),
     )
     assert [int(n) for _, n in ds] == [12, 12]
+
+
+def test_scopes_are_native():
+    def scaled(x):
+        with tf.name_scope("scaled"), tf.device("/cpu:0"):
+            x = x * 2
+        with tf.control_dependencies([x]):
+            return tf.identity(x)
+
+    ds = tf.data.Dataset.range(3).map(scaled)
+    assert executor(ds) == "native"
+    assert values(ds) == [0, 2, 4]
+
+
+def test_other_with_statements_run_as_python(tmp_path):
+    def read(x):
+        with open(tmp_path / "n") as file:
+            return x + int(file.read())
+
+    (tmp_path / "n").write_text("5")
+    ds = tf.data.Dataset.range(2).map(read)
+    assert executor(ds) == "thread"
+    assert values(ds) == [5, 6]
+
+
+def test_a_try_statement_is_refused():
+    def careful(x):
+        try:
+            return x * 2
+        finally:
+            pass
+
+    def caught(x):
+        try:
+            return x * 2
+        except ValueError:
+            return x
+
+    ds = tf.data.Dataset.range(2).map(caught)
+    assert executor(ds) == "thread"
+    assert "try" in ds.explain()
+    assert values(tf.data.Dataset.range(2).map(careful)) == [0, 2]

@@ -284,3 +284,61 @@ def test_predicates_that_run_as_python_are_not_judged_early():
     assert [int(x) for x in odd] == [1, 3]
     assert [int(x) for x in ds.filter(lambda x: bool(x % 2 == 1))] == [1, 3]
     assert len(list(ds.filter(lambda x: True))) == 5
+
+
+def test_numpy_iterators_give_arrays_of_ragged_and_sparse_values():
+    rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1, 2], [], [3]]))
+    first, last = rows.batch(2).as_numpy_iterator()
+    assert first.dtype == object
+    assert [r.tolist() for r in first] == [[1, 2], []]
+    assert last.tolist() == [[3]]
+    sparse = tf.sparse.SparseTensor([[0, 1], [2, 0]], ["x", "y"], [3, 2])
+    (dense,) = tf.data.Dataset.from_tensors(sparse).as_numpy_iterator()
+    assert dense.tolist() == [[b"", b"x"], [b"", b""], [b"y", b""]]
+    assert not dense.flags.writeable
+
+
+def test_numpy_iterators_give_arrays_of_parsed_lists(examples):
+    features = {"v": tf.io.VarLenFeature(tf.float32)}
+    ds = tf.data.TFRecordDataset(examples)
+    batched = ds.batch(3).map(lambda r: tf.io.parse_example(r, features))
+    first = next(batched.as_numpy_iterator())["v"]
+    assert first.tolist() == [[0.0, 0.0], [0.5, 0.0], [0.5, 0.5]]
+    single = ds.skip(2).map(lambda r: tf.io.parse_single_example(r, features))
+    assert next(single.as_numpy_iterator())["v"].tolist() == [0.5, 0.5]
+
+
+def test_specs_of_ragged_and_sparse_values():
+    rows = tf.ragged.constant([[1, 2], []])
+    spec = tf.RaggedTensorSpec.from_value(rows)
+    assert spec == tf.RaggedTensorSpec([2, None], tf.int32, 1)
+    sparse = tf.sparse.SparseTensor([[0, 1]], [5], [3, 2])
+    assert tf.SparseTensorSpec.from_value(sparse).shape == [3, 2]
+    with pytest.raises(TypeError, match="RaggedTensorSpec"):
+        tf.RaggedTensorSpec.from_value(sparse)
+    assert "values=tf.Tensor([5], shape=(1,), dtype=int32)" in str(sparse)
+
+
+def test_tensors_print_as_tensorflows_do():
+    assert repr(tf.constant(0.1)).endswith("numpy=0.10000000149011612>")
+    assert repr(tf.constant(1e10)).endswith("numpy=10000000000.0>")
+    assert str(tf.constant([[1.0, 2.0]])).startswith("tf.Tensor([[1. 2.]], ")
+    assert "numpy=array([[1., 2.]], dtype=float32)>" in repr(tf.constant([[1.0, 2.0]]))
+    assert str(tf.zeros([2, 2])).startswith("tf.Tensor(\n[[0. 0.]\n")
+
+
+def test_samples_of_endless_datasets_are_endless():
+    odd = tf.data.Dataset.range(9).filter(lambda x: x % 2 == 1).repeat()
+    ds = tf.data.Dataset.sample_from_datasets([odd, odd])
+    assert int(ds.batch(2).cardinality()) == tf.data.INFINITE_CARDINALITY
+
+
+def test_stateless_integers_of_all_values():
+    made = tf.random.stateless_uniform([1000], (1, 2), None, None, tf.int32).numpy()
+    assert made.dtype == np.int32
+    assert made.min() < -(2**30) < 2**30 < made.max()
+
+
+def test_names_of_files_are_strings():
+    with pytest.raises(TypeError, match="filenames must be strings, got 5"):
+        tf.data.TFRecordDataset(5)
