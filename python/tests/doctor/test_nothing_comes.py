@@ -95,14 +95,13 @@ def test_a_fix_in_front_of_a_device_is_verified():
 
 
 def test_what_is_cached_behind_a_repeat_is_verified_in_front_of_it():
-    from penstock._what_if import _left_out, _repeat_before, _repeated_behind, edit_of
+    from penstock._what_if import cache_edits, repeat_before
     from penstock._what_if import changed as rebuilt
 
     repeat = R(3).repeat(2)
     ds = repeat.map(lambda x: x + 1)
-    assert _repeat_before(ds) is repeat
-    edit = _repeated_behind(edit_of({"cache": True}), repeat)
-    made = rebuilt(ds, {id(repeat): _left_out, id(ds): edit})
+    assert repeat_before(ds) is repeat
+    made = rebuilt(ds, cache_edits(ds))
     assert made.to_list() == ds.to_list()
     assert [line.split("#")[0] for line in made.explain().splitlines()[:4]] == [
         "range",
