@@ -25,6 +25,30 @@ SILENT = {
 
 
 @pytest.mark.flaky(reruns=2)
+@pytest.mark.parametrize(
+    ("ds", "where"),
+    [
+        (R(10**15).filter(lambda x: x < 0), "filter#1 works most"),
+        (R(100).map(asleep, name="a"), "no call of map#1:a has come back"),
+        (
+            R(9).map(lambda x: x + 1).map(asleep).batch(2).prefetch_to_device(list),
+            "no call of map#2 has come back",
+        ),
+        (
+            ps.Dataset.zip(R(9), R(9).map(asleep)),
+            "no call of zip#2[1].map#1 has come back",
+        ),
+    ],
+)
+def test_the_stage_that_nothing_comes_out_of_is_named(ds, where):
+    report = ps.doctor(ds, seconds=0.5)
+    assert where in report.verdict
+    assert [s.label for s in report.stages if s.limiting] == [
+        next(word for word in where.split() if "#" in word)
+    ]
+
+
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("kind", SILENT)
 def test_the_doctor_gives_up(kind):
     began = time.perf_counter()
