@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from penstock._dataset import Dataset
 
 _WINDOWS = 12
+_AT_WORK = 0.05  # of the time: less is no reason that nothing comes
 
 
 def doctor(
@@ -464,11 +465,12 @@ class Observation:
         )
         for one in found["findings"]:
             report.findings.append(self._finding(one, stages))
+        limiting = found["limiting"]
         if not self.elements and (self.empty or self.given_up):
-            self._say_that_nothing_came(report, found["limiting"])
+            limiting = self._say_that_nothing_came(report, limiting)
         for i, facts_of in enumerate(stages):
             report.stages.append(
-                self._row(i, facts_of, found["ceilings"][i], i == found["limiting"])
+                self._row(i, facts_of, found["ceilings"][i], i == limiting)
             )
         nodes = []
         for stage, row in zip(self.plan.stages, report.stages):
@@ -488,20 +490,30 @@ class Observation:
         self._add_rest(report)
         return report
 
-    def _say_that_nothing_came(self, report: Report, limiting: int) -> None:
+    def _say_that_nothing_came(self, report: Report, limiting: int) -> int:
+        """Gives the stage that nothing comes out of; -1 if it is not known."""
         report.bound = "pipeline"
         # Nothing is known of a gain over nothing.
         kept = NOT_SPEED - {"cpu-saturated"}
         report.findings = [f for f in report.findings if f.code in kept]
         if self.empty:
             report.verdict = "The pipeline gave no elements: the dataset is empty."
-            return
+            return -1
         report.healthy = False
+        stages = report.facts["stages"]
+        # What a call takes is counted at its end.
+        silent = [i for i, s in enumerate(stages) if _calls_are_under_way(s)]
         where = ""
-        if limiting >= 0 and report.facts["stages"][limiting]["busy_s"] > 0:
-            where = f"; {report.facts['stages'][limiting]['label']} works most"
+        if silent:
+            limiting = silent[0]
+            where = f"; no call of {stages[limiting]['label']} has come back"
+        elif limiting >= 0 and stages[limiting]["busy_s"] > _AT_WORK * self.seconds:
+            where = f"; {stages[limiting]['label']} works most"
+        else:
+            limiting = -1
         waited = f"no element came in {self.seconds:.3g} s"
         report.verdict = f"The pipeline is the limit: {waited}{where}."
+        return limiting
 
     def _finding(self, one: dict[str, Any], stages: list[dict[str, Any]]) -> Finding:
         at = stages[one["stage"]]
@@ -610,6 +622,13 @@ class Observation:
             "cpu_used": self.cpu.own / seconds,
             "cpu_other": max(0.0, self.cpu.machine - self.cpu.own) / seconds,
         }
+
+
+def _calls_are_under_way(stage: dict[str, Any]) -> bool:
+    """Calls of a Python function wait, and none has given an element."""
+    native = stage.get("executor", "") == "native"
+    waits = stage["blocking"] and stage["user_code"] and not native
+    return bool(waits and not stage["elements"])
 
 
 class _Mark:

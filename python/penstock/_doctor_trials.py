@@ -304,11 +304,11 @@ class _Trial:
         if len(changes) == 1 and "batch" in changes[0]:
             return "batched", self._batched(changes[0])
         if any(change.get("cache") for change in changes):
-            epoch = self._facts["cardinality"]
+            epoch = self._epoch()
             pass_s = epoch * self._seconds / self._facts["elements"]
             if 0 < pass_s < _MOST_FILL_S:
                 self.fill_s = 1.5 * pass_s
-                return "cached", self._with(self._at.cache())
+                return "cached", self._cached()
             most = self._most()
             rows = self._as_made(self._rows(8), min(most, epoch) if epoch > 0 else most)
             # Behind a repeat there is no end to wait for.
@@ -365,6 +365,21 @@ class _Trial:
         fn, op = self._plan.stages[self._i].native_fn, self._facts["op"]
         edit = {id(self._at): lambda _, parent: getattr(parent, op)(fn)}
         return changed(self._whole(), edit)
+
+    def _epoch(self) -> int:
+        """Elements of the stage until they come again; -1: there is no end."""
+        from penstock._what_if import repeat_before
+
+        repeat = repeat_before(self._at)
+        recipe = None if repeat is None else repeat._recipe
+        if recipe is None or recipe.parent is None:
+            return int(self._facts["cardinality"])
+        return max(-1, int(recipe.parent.cardinality()))
+
+    def _cached(self) -> Dataset:
+        from penstock._what_if import cache_edits, changed
+
+        return changed(self._whole(), cache_edits(self._at))
 
     def _batched(self, change: dict[str, Any]) -> Dataset | None:
         from penstock._what_if import changed, edit_of

@@ -224,7 +224,7 @@ def edit_of(change: dict[str, Any]) -> _Edit | None:
     return apply
 
 
-def _repeat_before(ds: Dataset) -> Dataset | None:
+def repeat_before(ds: Dataset) -> Dataset | None:
     """The repeat in front of `ds`, which comes behind what is cached."""
     at: Dataset | None = ds
     while at is not None and at._recipe is not None:
@@ -234,14 +234,19 @@ def _repeat_before(ds: Dataset) -> Dataset | None:
     return None
 
 
-def _left_out(ds: Dataset, parent: Dataset) -> Dataset:
-    return parent
-
-
-def _repeated_behind(edit: _Edit, repeat: Dataset) -> _Edit:
+def cache_edits(at: Dataset) -> dict[int, _Edit]:
+    """For `changed`: a cache behind `at`, and the repeat in front of it behind that."""
+    edit = edit_of({"cache": True})
+    assert edit is not None
+    repeat = repeat_before(at)
+    if repeat is None:
+        return {id(at): edit}
     recipe = repeat._recipe
     assert recipe is not None
-    return lambda ds, parent: edit(ds, parent).repeat(*recipe.args)
+    return {
+        id(repeat): lambda ds, parent: parent,
+        id(at): lambda ds, parent: edit(ds, parent).repeat(*recipe.args),
+    }
 
 
 def _is_source(ds: Dataset) -> bool:
@@ -292,7 +297,7 @@ def verify_findings(
             budget = max(1, report.machine["cpu_budget"] - 1)
             candidate = ds.with_options(Options(cpu_budget=budget))
         elif raw["changes"]:
-            edits = {}
+            edits: dict[int, _Edit] = {}
             for change in raw["changes"]:
                 at = observation.plan.stages[change["stage"]].dataset
                 if finding.code == "process-overhead":
@@ -300,11 +305,7 @@ def verify_findings(
                 edit = edit_of(change)
                 if at is None or edit is None or _is_source(at):
                     break
-                edits[id(at)] = edit
-                repeat = _repeat_before(at) if change.get("cache") else None
-                if repeat is not None:
-                    edits[id(repeat)] = _left_out
-                    edits[id(at)] = _repeated_behind(edit, repeat)
+                edits |= cache_edits(at) if change.get("cache") else {id(at): edit}
                 if "batch" in change:
                     factor = change["batch"] / max(
                         1, observation.plan.stages[change["stage"]].facts["batch_size"]

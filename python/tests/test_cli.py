@@ -756,6 +756,18 @@ def test_times_that_are_no_numbers_are_refused():
             assert code == 2 and "must be > 0" in errors
 
 
+def test_bench_takes_a_path_that_leads_up_and_down(tmp_path, monkeypatch):
+    (tmp_path / "bench_below.py").write_text(
+        "import penstock as ps\nds = ps.Dataset.range(1000).batch(10)\n"
+    )
+    (tmp_path / "sub").mkdir()
+    for folder, path in ((tmp_path, "./"), (tmp_path / "sub", "../")):
+        monkeypatch.chdir(folder)
+        target = f"{path}bench_below.py:ds"
+        found = as_json("bench", target, "--seconds", "0.05", "--repeat", "1")
+        assert found["rows"]
+
+
 def test_bench_takes_an_absolute_path_and_datasets_of_tf_and_devices(tmp_path):
     (tmp_path / "bench_target.py").write_text(
         "import penstock as ps, penstock.tf as tf\n"

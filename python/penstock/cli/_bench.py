@@ -194,8 +194,8 @@ def _load(target: str) -> _Make:
     if not name or not module:
         raise UsageError(f"{target}: write MODULE:NAME, as in train_input:make")
     folder = os.getcwd()
-    if os.path.isabs(module):
-        folder, module = os.path.split(module)
+    if os.path.isabs(module) or module.startswith("."):
+        folder, module = os.path.split(os.path.abspath(module))
     sys.path.insert(0, folder)
     module = module.removesuffix(".py").replace("/", ".")
     with _their_errors(target):

@@ -391,7 +391,9 @@ def _print(facts: dict[str, Any], out: Output) -> None:
         )
     for unit in ("record", "file", "sample"):
         if f"{unit}s" in facts:
-            out.line(f"  {plural(facts[f'{unit}s'], unit)}")
+            # Of a folder only images are counted.
+            shown = "image" if kind == "folder" else unit
+            out.line(f"  {plural(facts[f'{unit}s'], shown)}")
     sizes = facts.get("record_bytes")
     if sizes:
         out.line(

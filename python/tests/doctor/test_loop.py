@@ -219,6 +219,15 @@ def test_a_cache_is_full_before_its_trial_counts(monkeypatch):
     assert 0 < wall < 0.005 and cpu > 0
 
 
+def test_what_a_cache_behind_a_repeat_gains_is_tried_in_front_of_it(tried):
+    ds = R(50).repeat().map(work.native_work(20_000)).batch(5)
+    report = ps.doctor(ds, seconds=0.6)
+    assert "cached" in report.facts["stages"][2], report
+    (datasets, _), *_ = tried
+    chain = [line.split("#")[0] for line in datasets[0].explain().splitlines()[:5]]
+    assert chain == ["range", "map", "cache", "repeat", "batch"]
+
+
 def test_a_trial_takes_turns_with_the_pipeline_as_it_is(tried):
     ds = R(50).map(work.native_work(20_000)).repeat().batch(5)
     report = ps.doctor(ds, seconds=0.6)

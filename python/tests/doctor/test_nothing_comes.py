@@ -25,6 +25,30 @@ SILENT = {
 
 
 @pytest.mark.flaky(reruns=2)
+@pytest.mark.parametrize(
+    ("ds", "where"),
+    [
+        (R(10**15).filter(lambda x: x < 0), "filter#1 works most"),
+        (R(100).map(asleep, name="a"), "no call of map#1:a has come back"),
+        (
+            R(9).map(lambda x: x + 1).map(asleep).batch(2).prefetch_to_device(list),
+            "no call of map#2 has come back",
+        ),
+        (
+            ps.Dataset.zip(R(9), R(9).map(asleep)),
+            "no call of zip#2[1].map#1 has come back",
+        ),
+    ],
+)
+def test_the_stage_that_nothing_comes_out_of_is_named(ds, where):
+    report = ps.doctor(ds, seconds=0.5)
+    assert where in report.verdict
+    assert [s.label for s in report.stages if s.limiting] == [
+        next(word for word in where.split() if "#" in word)
+    ]
+
+
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.parametrize("kind", SILENT)
 def test_the_doctor_gives_up(kind):
     began = time.perf_counter()
@@ -95,14 +119,13 @@ def test_a_fix_in_front_of_a_device_is_verified():
 
 
 def test_what_is_cached_behind_a_repeat_is_verified_in_front_of_it():
-    from penstock._what_if import _left_out, _repeat_before, _repeated_behind, edit_of
+    from penstock._what_if import cache_edits, repeat_before
     from penstock._what_if import changed as rebuilt
 
     repeat = R(3).repeat(2)
     ds = repeat.map(lambda x: x + 1)
-    assert _repeat_before(ds) is repeat
-    edit = _repeated_behind(edit_of({"cache": True}), repeat)
-    made = rebuilt(ds, {id(repeat): _left_out, id(ds): edit})
+    assert repeat_before(ds) is repeat
+    made = rebuilt(ds, cache_edits(ds))
     assert made.to_list() == ds.to_list()
     assert [line.split("#")[0] for line in made.explain().splitlines()[:4]] == [
         "range",

@@ -698,6 +698,20 @@ TEST(Doctor, CallsThatCostMoreThanTheyDoAreNotCachedButMended) {
   EXPECT_NE(find(diagnose(Model(f)), "cache-missing"), nullptr);
 }
 
+TEST(Doctor, SleepersThatWaitForTheGilOfOthersDoNotHoldIt) {
+  // As ps.report sees them: nobody looked who has the GIL.
+  Facts f = pipeline(400);
+  f.stages[1].parallel_calls = 2;
+  f.stages[1].blocking = true;
+  f.stages[1].busy_s = 20;
+  f.stages[1].gil_hold_s = 16;
+  f.stages[1].gil_wait_s = 3;
+  f.stages[1].cpu_s = 0.4;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "parallelism-capped");
+}
+
 TEST(Doctor, OneCallAtATimeTakesNoTurnsForTheGil) {
   Facts f = pipeline(250);
   f.stages[1].parallel_calls = 1;

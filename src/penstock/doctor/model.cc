@@ -236,7 +236,8 @@ Need Model::thread_need(std::size_t stage) const {
     }
     held = cpu > 1.2 * facts_.seconds ? 0.5 * s.cpu_s * facts_.seconds / cpu
                                       : s.cpu_s;
-    if (s.gil_wait_s > 0.15 * s.gil_hold_s) {
+    if (s.gil_wait_s > 0.15 * s.gil_hold_s &&
+        s.cpu_s > kComputes * s.gil_hold_s) {
       held = std::max(held, std::min(s.gil_hold_s, s.busy_s - s.gil_wait_s));
       held = std::min(held, facts_.seconds);
     }
