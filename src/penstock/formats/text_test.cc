@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+
+#include "penstock/base/random.h"
 #include "penstock/formats/csv.h"
 #include "penstock/formats/lines.h"
 #include "penstock/formats/npy.h"
@@ -219,6 +223,89 @@ TEST(Csv, StringsWithoutADefaultMustBeThere) {
   EXPECT_EQ(failed[2].first, 3);
   EXPECT_EQ(to_std(failed[0].second.message()),
             "column 's' is missing and has no default_value");
+}
+
+TEST(Csv, NumbersAreTheNearest) {
+  std::vector<std::string> texts{
+      "0",         "-0",       "007",       ".5",
+      "-.5",       "5.",       "16777217",  "16777217.0",
+      "16777219",  "0.1",      "123456.25", "99999999999999",
+      "-0.000001", "33554435", "1e3",       "123456789012345678",
+      " 7 ",       "+3.25",    "1.00000005960465"};
+  RandomStream random(11);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = std::to_string(random.below(
+        std::uint64_t{1} << (1 + random.below(50))));
+    const std::size_t point = random.below(text.size() + 1);
+    if (i % 3 != 0) text.insert(point, ".");
+    if (text == ".") continue;
+    texts.push_back((i % 5 == 0 ? "-" : "") + text);
+  }
+  const auto parser =
+      CsvParser::make({{"f", DType::kFloat32, {}, 0},
+                       {"d", DType::kFloat64, {}, 0}},
+                      1, {})
+          .value();
+  const std::vector<std::string_view> records(texts.begin(), texts.end());
+  std::vector<Tensor> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  ASSERT_TRUE(failed.empty()) << failed[0].second;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const float narrow = std::strtof(texts[i].c_str(), nullptr);
+    const double wide = std::strtod(texts[i].c_str(), nullptr);
+    ASSERT_EQ(out[0].as<float>()[i], narrow) << texts[i];
+    ASSERT_EQ(out[1].as<double>()[i], wide) << texts[i];
+    ASSERT_EQ(std::signbit(out[1].as<double>()[i]), std::signbit(wide));
+  }
+}
+
+TEST(Csv, IntegersAreKeptToTheirRange) {
+  const auto parser = CsvParser::make({{"i", DType::kInt32, {}, 0},
+                                       {"l", DType::kInt64, {}, 0}},
+                                      1, {})
+                          .value();
+  const std::vector<std::string_view> records{
+      "2147483647",  "-2147483648", "007", "-0", " 5 ", "2147483648",
+      "-2147483649", "-",           "1.",  "1-", "99999999999999999999"};
+  std::vector<Tensor> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  EXPECT_THAT(out[0].as<std::int32_t>().first(5),
+              ElementsAre(2147483647, -2147483648, 7, 0, 5));
+  std::vector<std::int64_t> rows;
+  for (const auto& [row, status] : failed) rows.push_back(row);
+  EXPECT_THAT(rows, ElementsAre(5, 6, 7, 8, 9, 10));
+}
+
+// Delimiters are found eight bytes at a time.
+TEST(Csv, FieldsEndAtEveryDelimiter) {
+  RandomStream random(2);
+  for (const char delimiter : {',', '\t', ';', '\x80', '\xff'}) {
+    CsvFormat format;
+    format.delimiter = delimiter;
+    for (int round = 0; round < 2'000; ++round) {
+      std::string record;
+      std::vector<std::string> right(1);
+      const std::uint64_t size = random.below(40);
+      for (std::uint64_t i = 0; i < size; ++i) {
+        const char others[] = {
+            'a',    '\0',   '\x01',   ',',
+            '\x7f', '\x81', delimiter, static_cast<char>(delimiter ^ 1)};
+        const char c = others[random.below(sizeof(others))];
+        record += c;
+        if (c == delimiter) {
+          right.emplace_back();
+        } else {
+          right.back() += c;
+        }
+      }
+      std::vector<std::string_view> fields;
+      std::string scratch;
+      ASSERT_TRUE(split_fields(record, format, fields, scratch).ok());
+      ASSERT_EQ(std::vector<std::string>(fields.begin(), fields.end()), right);
+    }
+  }
 }
 
 TEST(Csv, TellsDTypesByValues) {
