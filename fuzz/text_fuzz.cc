@@ -1,5 +1,6 @@
 // Lines, CSV, JSON lines, tar and npy on any bytes. Cutting a stream in two
 // pieces must give the same records as cutting it at once.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -116,6 +117,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     const std::string_view one[] = {bytes};
     if (!(*parser)->parse(one, {}, values, failed).ok()) __builtin_trap();
     if (values[0].values.num_elements() != 1) __builtin_trap();
+    // Lines that are read together fail as each does alone.
+    std::vector<std::string_view> rows;
+    for (std::size_t at = 0, end = 0; end < bytes.size(); at = end + 1) {
+      end = std::min(bytes.find('\n', at), bytes.size());
+      rows.push_back(bytes.substr(at, end - at));
+    }
+    failed.clear();
+    if (!(*parser)->parse(rows, {}, values, failed).ok()) __builtin_trap();
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::vector<std::pair<std::int64_t, Status>> alone;
+      if (!(*parser)->parse({&rows[i], 1}, {}, values, alone).ok()) {
+        __builtin_trap();
+      }
+      const bool fails = next < failed.size() &&
+                         failed[next].first == static_cast<std::int64_t>(i);
+      if (fails == alone.empty()) __builtin_trap();
+      if (fails) ++next;
+    }
   } else if (kind == 5) {
     if (const auto header = parse_npy(bytes); header.ok()) {
       if (header->data_offset > bytes.size()) __builtin_trap();

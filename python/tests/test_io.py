@@ -8,6 +8,7 @@ import os
 import pathlib
 import pickle
 import tarfile
+import zipfile
 import zlib
 
 import numpy as np
@@ -189,6 +190,24 @@ def test_sources_of_tar_and_npy(tmp_path):
     assert rows[2].tolist() == [6, 7, 8]
     np.savez(tmp_path / "y.npz", a=np.arange(2), b=np.eye(2))
     assert ps.Dataset.npy(tmp_path / "y.npz")[1]["b"].tolist() == [0, 1]
+
+
+def test_npz_with_sizes_of_64_bits(tmp_path, monkeypatch):
+    # As archives above 4 GiB are written.
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    arrays = {"a": np.arange(50), "b": np.eye(50)}
+    np.savez(tmp_path / "stored.npz", **arrays)
+    np.savez_compressed(tmp_path / "deflated.npz", **arrays)
+    for name in ("stored.npz", "deflated.npz"):
+        written = (tmp_path / name).read_bytes()
+        assert b"PK\x06\x06" in written and b"PK\x06\x07" in written
+        rows = ps.Dataset.npy(tmp_path / name).to_list()
+        assert [row["a"] for row in rows] == list(range(50))
+        assert np.array_equal([row["b"] for row in rows], np.eye(50))
+        for cut in (10, 22, 42, 80, 100):
+            (tmp_path / "cut.npz").write_bytes(written[:-cut])
+            with pytest.raises(ps.DataLossError, match="cut.npz"):
+                ps.Dataset.npy(tmp_path / "cut.npz")
 
 
 NPY_ARRAYS = {

@@ -1,210 +1,54 @@
 #include "penstock/formats/json_lines.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "penstock/formats/json_columns.h"
+#include "penstock/formats/json_tokens.h"
 #include "penstock/memory/visit_dtype.h"
 
 namespace penstock {
-namespace {
 
-using simdjson::ondemand::json_type;
-using simdjson::ondemand::object;
-using simdjson::ondemand::value;
-
-// A stream is at least this long: lines come in blocks of 256 KiB at most.
-constexpr std::size_t kStreamBytes = 256 * 1024;
-// A thread keeps this much of what it parsed into.
-constexpr std::size_t kHeldBytes = std::size_t{4} << 20;
-
-/// What a column holds while it grows; finish() makes the dtype of it.
-enum class Held { kInts, kFloats, kDoubles, kBools, kStrings };
-
-Held held_as(DType t) {
-  switch (t) {
-    case DType::kFloat16:
-    case DType::kFloat32:
-      return Held::kFloats;
-    case DType::kFloat64:
-      return Held::kDoubles;
-    case DType::kBool:
-      return Held::kBools;
-    case DType::kString:
-      return Held::kStrings;
-    default:
-      return Held::kInts;
-  }
-}
-
-struct JsonColumn {
-  std::vector<std::int64_t> ints;  // uint64: the same bits
-  std::vector<double> doubles;
-  std::vector<float> floats;
-  std::string text;  // strings, one after the other
-  std::vector<std::int64_t> ends;
-  std::vector<std::uint8_t> bools;
-  std::vector<std::int64_t> splits{0};
-
-  std::int64_t size(DType t) const {
-    switch (held_as(t)) {
-      case Held::kInts:
-        return static_cast<std::int64_t>(ints.size());
-      case Held::kFloats:
-        return static_cast<std::int64_t>(floats.size());
-      case Held::kDoubles:
-        return static_cast<std::int64_t>(doubles.size());
-      case Held::kBools:
-        return static_cast<std::int64_t>(bools.size());
-      default:
-        return static_cast<std::int64_t>(ends.size());
-    }
-  }
-  void resize(DType t, std::int64_t to) {
-    const auto n = static_cast<std::size_t>(to);
-    const Held held = held_as(t);
-    if (held == Held::kInts) ints.resize(n);
-    if (held == Held::kFloats) floats.resize(n);
-    if (held == Held::kDoubles) doubles.resize(n);
-    if (held == Held::kBools) bools.resize(n);
-    if (held == Held::kStrings) {
-      if (n < ends.size())
-        text.resize(n == 0 ? 0 : static_cast<std::size_t>(ends[n - 1]));
-      ends.resize(n, static_cast<std::int64_t>(text.size()));
-    }
-  }
-  void add_string(std::string_view s) {
-    text.append(s);
-    ends.push_back(static_cast<std::int64_t>(text.size()));
-  }
-  /// Empty, with room for `rows` values; what it holds stays for reuse.
-  void start(const JsonField& field, std::size_t rows) {
-    ints.clear();
-    doubles.clear();
-    floats.clear();
-    bools.clear();
-    text.clear();
-    ends.clear();
-    splits.assign(1, 0);
-    const Held held = held_as(field.dtype);
-    if (held == Held::kInts) ints.reserve(rows);
-    if (held == Held::kFloats) floats.reserve(rows);
-    if (held == Held::kDoubles) doubles.reserve(rows);
-    if (held == Held::kBools) bools.reserve(rows);
-    if (held == Held::kStrings) ends.reserve(rows);
-    if (field.list) splits.reserve(rows + 1);
-  }
-  std::size_t held_bytes() const {
-    return 8 * (ints.capacity() + doubles.capacity() + ends.capacity() +
-                splits.capacity()) +
-           4 * floats.capacity() + bools.capacity() + text.capacity();
-  }
-  /// Keeps the first `rows` rows.
-  void cut(const JsonField& field, std::size_t rows) {
-    if (field.list) splits.resize(rows + 1);
-    resize(field.dtype,
-           field.list ? splits.back() : static_cast<std::int64_t>(rows));
-  }
+/// The keys that are looked for in an object.
+struct JsonKeys {
+  struct Key {
+    std::string text;
+    std::vector<std::size_t> fields;  // whose value it has
+    std::vector<std::size_t> all;     // and those inside of it
+    std::unique_ptr<JsonKeys> inside;
+    bool plain = false;     // it has one field, no list, and nothing inside
+    std::size_t field = 0;  // of a plain one
+  };
+  std::vector<Key> keys;
+  std::size_t number = 0;  // among all objects
 };
 
-/// The string `v` as it is written, if it has no escapes: in our builds the
-/// parser undoes them byte by byte, also where there are none.
-bool plain_string(value& v, std::string_view& out) {
-  std::string_view token = v.raw_json_token();
-  while (!token.empty() && token.back() != '"') token.remove_suffix(1);
-  if (token.size() < 2 || token.front() != '"') return false;
-  out = token.substr(1, token.size() - 2);
-  if (std::memchr(out.data(), '\\', out.size()) != nullptr) return false;
-  return v.get_raw_json_string().error() == simdjson::SUCCESS;
-}
+/// Those of the object in each line.
+struct JsonParser::Keys {
+  JsonKeys root;
+  std::size_t objects = 1;
+};
 
-bool append_int(value& v, DType dtype, JsonColumn& to) {
-  if (dtype == DType::kUInt64) {
-    std::uint64_t u = 0;
-    if (v.get_uint64().get(u) != simdjson::SUCCESS) return false;
-    to.ints.push_back(static_cast<std::int64_t>(u));
-    return true;
-  }
-  std::int64_t i = 0;
-  if (v.get_int64().get(i) != simdjson::SUCCESS) return false;
-  if (dtype != DType::kInt64 && !visit_integer<bool>(dtype, [i]<class T>() {
-        return std::in_range<T>(i);
-      })) {
-    return false;
-  }
-  to.ints.push_back(i);
-  return true;
-}
+namespace {
 
-bool append(value& v, DType dtype, JsonColumn& to) {
-  switch (held_as(dtype)) {
-    case Held::kInts:
-      return append_int(v, dtype, to);
-    case Held::kFloats:
-    case Held::kDoubles: {
-      double d = 0;
-      if (v.get_double().get(d) != simdjson::SUCCESS) return false;
-      if (dtype == DType::kFloat64) {
-        to.doubles.push_back(d);
-        return true;
-      }
-      const auto f = static_cast<float>(d);
-      if (dtype == DType::kFloat16 && std::isinf(to_float(to_float16(f)))) {
-        return false;
-      }
-      to.floats.push_back(f);
-      return true;
-    }
-    case Held::kBools: {
-      bool b = false;
-      if (v.get_bool().get(b) != simdjson::SUCCESS) return false;
-      to.bools.push_back(b ? 1 : 0);
-      return true;
-    }
-    default: {
-      std::string_view s;
-      if (!plain_string(v, s) && v.get_string().get(s) != simdjson::SUCCESS) {
-        return false;
-      }
-      to.add_string(s);
-      return true;
-    }
-  }
-}
-
-void append_default(const JsonField& field, JsonColumn& to) {
-  const Tensor& d = field.default_value;
-  switch (held_as(field.dtype)) {
-    case Held::kInts:
-      to.ints.push_back(visit_integer<std::int64_t>(
-          field.dtype,
-          [&]<class T>() { return static_cast<std::int64_t>(d.value<T>()); }));
-      break;
-    case Held::kFloats:
-      to.floats.push_back(field.dtype == DType::kFloat16
-                              ? to_float(d.value<Float16>())
-                              : d.value<float>());
-      break;
-    case Held::kDoubles:
-      to.doubles.push_back(d.value<double>());
-      break;
-    case Held::kBools:
-      to.bools.push_back(d.value<bool>() ? 1 : 0);
-      break;
-    default:
-      to.add_string(d.str());
-  }
-}
+// Tokens are found for as many lines at once as have about this many bytes:
+// both stay in the caches of a core.
+constexpr std::ptrdiff_t kTogetherBytes = 32 * 1024;
+// A thread keeps this much of what it parsed into.
+constexpr std::size_t kHeldBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxDepth = 1024;
+constexpr char kNoObject[] = "it does not begin with '{' and end with '}'";
+// Members of objects whose keys are remembered, and the bytes of such a key.
+constexpr std::size_t kGuesses = 1024;
+constexpr std::size_t kGuessBytes = 256;
 
 Status wrong(const JsonField& field) {
   std::string range;
-  if (held_as(field.dtype) == Held::kInts && field.dtype != DType::kInt64) {
+  if (json_held_as(field.dtype) == JsonHeld::kInts &&
+      field.dtype != DType::kInt64) {
     range = visit_integer<std::string>(field.dtype, []<class T>() {
       using Limits = std::numeric_limits<T>;
       return absl::StrCat(" (", Limits::min(), " to ", Limits::max(), ")");
@@ -215,294 +59,466 @@ Status wrong(const JsonField& field) {
                           to_absl(dtype_name(field.dtype)), range);
 }
 
-Status malformed(simdjson::error_code code) {
+Status malformed(std::string_view what) {
   return absl::DataLossError(
-      absl::StrCat("not a JSON object: ", simdjson::error_message(code)));
+      absl::StrCat("not a JSON object: ", to_absl(what)));
 }
 
-/// Whether `record` ends as an object does. What lies behind the fields that
-/// are wanted is passed over by its brackets alone: this finds a comma or a cut
-/// word there in constant time.
-bool ends_as_object(std::string_view record) {
-  const auto trim = [&] {
-    const std::size_t last = record.find_last_not_of(" \t\r\n");
-    record = record.substr(0, last == std::string_view::npos ? 0 : last + 1);
-  };
-  trim();
-  if (!record.ends_with('}')) return false;
-  record.remove_suffix(1);
-  trim();
-  if (record.empty()) return false;
-  switch (record.back()) {
-    case 'e':
-      return record.ends_with("true") || record.ends_with("false");
-    case 'l':
-      return record.ends_with("null");
-    case '{':
-    case '}':
-    case ']':
-    case '"':
-      return true;
-    default:
-      return record.back() >= '0' && record.back() <= '9';
+void find_keys(const std::vector<JsonField>& fields, JsonKeys& root,
+               std::size_t& objects) {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const std::vector<std::string> path =
+        fields[f].key.empty()
+            ? std::vector<std::string>{fields[f].name}
+            : std::vector<std::string>(absl::StrSplit(fields[f].key, '.'));
+    JsonKeys* in = &root;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      auto key = std::find_if(in->keys.begin(), in->keys.end(),
+                              [&](const auto& k) { return k.text == path[i]; });
+      if (key == in->keys.end()) {
+        key = in->keys.insert(in->keys.end(), JsonKeys::Key{});
+        key->text = path[i];
+      }
+      key->all.push_back(f);
+      key->plain = key->all.size() == 1 && !fields[f].list;
+      if (i + 1 == path.size()) {
+        key->fields.push_back(f);
+        key->field = f;
+        break;
+      }
+      key->plain = false;
+      if (!key->inside) {
+        key->inside = std::make_unique<JsonKeys>();
+        key->inside->number = objects++;
+      }
+      in = key->inside.get();
+    }
   }
 }
 
-/// One record, and what reads it.
-struct JsonRecord {
-  object& root;
-  const simdjson::ondemand::parser& parser;
-  std::string_view text;
+/// The key that a member of an object had in the line before, as it was
+/// written: most lines have the same keys in the same order.
+class Guess {
+ public:
+  Guess(std::string_view written, const JsonKeys::Key* key)
+      : text_(absl::StrCat("\"", to_absl(written), "\":")),
+        next_(static_cast<std::uint32_t>(text_.size() - 1)),
+        key_(key) {
+    std::string_view left = text_;
+    for (Piece& piece : first_) {
+      const std::size_t n = std::min(left.size(), sizeof(piece.bytes));
+      std::memcpy(&piece.bytes, left.data(), n);
+      std::memset(&piece.mask, 0xff, n);
+      left.remove_prefix(n);
+    }
+  }
+  const JsonKeys::Key* key() const { return key_; }
+
+  /// Whether it is at `p`, with a ':' at once behind it. `next` is how far from
+  /// `p` the next token begins, `end` that of the text.
+  bool is_at(const char* p, std::uint32_t next, const char* end) const {
+    if (next != next_ || end - p < kPieces * 8) return false;
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < kPieces; ++i) {
+      std::uint64_t bytes = 0;
+      std::memcpy(&bytes, p + i * sizeof(bytes), sizeof(bytes));
+      others |= (bytes ^ first_[i].bytes) & first_[i].mask;
+    }
+    constexpr std::size_t kFirst = kPieces * sizeof(std::uint64_t);
+    return others == 0 && (text_.size() <= kFirst ||
+                           std::memcmp(p + kFirst, text_.data() + kFirst,
+                                       text_.size() - kFirst) == 0);
+  }
+
+ private:
+  static constexpr int kPieces = 2;
+  struct Piece {
+    std::uint64_t bytes = 0;
+    std::uint64_t mask = 0;  // those of them that are the key's
+  };
+  Piece first_[kPieces];
+  std::string text_;
+  std::uint32_t next_;
+  const JsonKeys::Key* key_;  // null: nobody looks for it
 };
 
-/// The value of `key` in `in`, where the key may be written with escapes: the
-/// parser compares keys as they are written.
-[[gnu::noinline]] simdjson::simdjson_result<value> find_escaped(
-    object& in, const std::string& key, const JsonRecord& record) {
-  if (record.text.find('\\') == std::string_view::npos) {
-    return simdjson::NO_SUCH_FIELD;
-  }
-  // The parser's own memory for strings holds each string once only.
-  std::string buffer;
-  if (const auto error = in.reset().error(); error != simdjson::SUCCESS) {
-    return error;
-  }
-  for (auto item : in) {
-    simdjson::ondemand::field field;
-    if (const auto error = std::move(item).get(field);
-        error != simdjson::SUCCESS) {
-      return error;
-    }
-    // A ':' was found behind it, so it has an end.
-    const char* const begin = field.key().raw();
-    const char* end = begin;
-    bool escapes = false;
-    for (; *end != '"'; ++end) {
-      if (*end != '\\') continue;
-      escapes = true;
-      ++end;
-    }
-    if (!escapes) continue;
-    // It is written in whole registers.
-    buffer.resize(static_cast<std::size_t>(end - begin) +
-                  simdjson::SIMDJSON_PADDING);
-    auto* to = reinterpret_cast<std::uint8_t*>(buffer.data());
-    std::string_view plain;
-    if (const auto error = record.parser.unescape(field.key(), to).get(plain);
-        error != simdjson::SUCCESS) {
-      return error;
-    }
-    if (plain == key) return value(field.value());
-  }
-  if (const auto error = in.reset().error(); error != simdjson::SUCCESS) {
-    return error;
-  }
-  return simdjson::NO_SUCH_FIELD;
-}
+/// Reads lines of one object each into columns.
+///
+/// Every token of a line is looked at once, so that damage is found also where
+/// nobody asks for the value. What is read counts only when the line has ended:
+/// of two equal keys the last one counts, as in Python.
+class LineReader {
+ public:
+  using Failed = std::vector<std::pair<std::int64_t, Status>>;
 
-/// Adds the value of `field` at `path`.
-Status add_field(const JsonRecord& record, const JsonField& field,
-                 const std::vector<std::string>& path, JsonColumn& to) {
-  auto found = record.root.find_field_unordered(path[0]);
-  if (found.error() == simdjson::NO_SUCH_FIELD) {
-    found = find_escaped(record.root, path[0], record);
-  }
-  for (std::size_t i = 1; i < path.size() && !found.error(); ++i) {
-    object inner;
-    auto code = found.get_object().get(inner);
-    if (code == simdjson::INCORRECT_TYPE) {
-      bool null = false;
-      const auto told = found.is_null().get(null);
-      if (told == simdjson::SUCCESS && null) code = simdjson::NO_SUCH_FIELD;
+  LineReader(const std::vector<JsonField>& fields, const JsonKeys& root,
+             std::size_t objects, std::vector<JsonColumn>& columns,
+             JsonTokens& tokens, Failed& failed)
+      : fields_(fields),
+        keys_(root),
+        columns_(columns),
+        tokens_(tokens),
+        failed_(failed),
+        found_(fields.size(), 0),
+        guesses_(objects) {}
+
+  /// Adds `lines`, which lie behind each other in memory, as rows from `row`.
+  void add(std::span<const std::string_view> lines, std::size_t row) {
+    const char* const begin = lines.front().data();
+    const std::string_view text(
+        begin, static_cast<std::size_t>(lines.back().data() +
+                                        lines.back().size() - begin));
+    const char* wrong_with =
+        text.empty() ? "it is empty" : tokens_.find(text);
+    if (wrong_with == nullptr && (begin[*tokens_.begin()] != '{' ||
+                                  begin[tokens_.end()[-1]] != '}')) {
+      wrong_with = kNoObject;
     }
-    if (code != simdjson::SUCCESS) {
-      found = code;
-      break;
+    if (wrong_with != nullptr) {
+      if (lines.size() == 1) {
+        fail(row, malformed(wrong_with));
+        return;
+      }
+      // What is wrong with one line of them is said of it alone.
+      const std::size_t half = lines.size() / 2;
+      add(lines.first(half), row);
+      add(lines.subspan(half), row + half);
+      return;
     }
-    found = inner.find_field_unordered(path[i]);
-    if (found.error() == simdjson::NO_SUCH_FIELD) {
-      found = find_escaped(inner, path[i], record);
+    text_ = begin;
+    end_ = begin + text.size();
+    escapes_ = std::memchr(begin, '\\', text.size()) != nullptr;
+    const Token* token = tokens_.begin();
+    for (const std::string_view line : lines) {
+      limit_ = static_cast<Token>(line.data() + line.size() - begin);
+      line_ = line.data();
+      const Token* const first = token;
+      Status status = read_line(token, row);
+      if (!status.ok()) {
+        while (token != tokens_.end() && *token < limit_) ++token;
+        if (token != first &&
+            (begin[*first] != '{' || begin[token[-1]] != '}')) {
+          status = malformed(kNoObject);
+        }
+        fail(row, std::move(status));
+      }
+      ++row;
     }
   }
-  const simdjson::error_code code = found.error();
-  if (code != simdjson::SUCCESS && code != simdjson::NO_SUCH_FIELD) {
-    return code == simdjson::INCORRECT_TYPE ? wrong(field) : malformed(code);
+
+  void add_nothing(std::size_t row) {
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      columns_[f].add_nothing(row);
+    }
   }
-  // Not copied: what was just written in parts cannot be read as a whole until
-  // it has left the core.
-  value* v = code == simdjson::SUCCESS ? &found.value() : nullptr;
-  // A value of another type is left where it is.
-  if (v != nullptr && !field.list && append(*v, field.dtype, to)) {
+
+ private:
+  using Token = std::uint32_t;
+  // What found_ holds of a field, on top of row_mark_: less than that is
+  // nothing.
+  enum : std::size_t { kNothing = 0, kValue = 1, kOther = 2, kMarks = 4 };
+
+  void fail(std::size_t row, Status status) {
+    failed_.emplace_back(static_cast<std::int64_t>(row), std::move(status));
+    add_nothing(row);
+  }
+
+  [[gnu::cold, gnu::noinline]] const Token* damaged(const Token* token,
+                                                    const char* expected) {
+    expected_ = expected;
+    damage_ = token;
+    return nullptr;
+  }
+
+  [[gnu::cold, gnu::noinline]] Status damage() const {
+    if (damage_ == tokens_.end() || *damage_ >= limit_) {
+      return malformed("it ends too early");
+    }
+    return malformed(absl::StrCat(expected_, " expected at byte ",
+                                  text_ + *damage_ - line_));
+  }
+
+  /// Reads the line that begins at `token`, and leaves it behind.
+  Status read_line(const Token*& token, std::size_t row) {
+    if (token == tokens_.end() || *token >= limit_) {
+      return malformed("it is empty");
+    }
+    row_ = row;
+    row_mark_ = (row + 1) * kMarks;
+    if (text_[*token] != '{') return malformed(kNoObject);
+    const Token* const behind = read_object(token + 1, keys_, 1);
+    if (behind == nullptr) return damage();
+    if (behind[-1] >= limit_) return malformed("it ends too early");
+    token = behind;
+    if (token != tokens_.end() && *token < limit_) {
+      return malformed("more follows its end");
+    }
+    for (std::size_t f = 0; f < found_.size(); ++f) {
+      if (found_[f] != row_mark_ + kValue) PS_RETURN_IF_ERROR(no_value(f));
+    }
     return absl::OkStatus();
   }
-  if (v != nullptr) {
-    json_type type{};
-    if (const auto error = v->type().get(type); error != simdjson::SUCCESS) {
-      return malformed(error);
+
+  [[gnu::noinline]] Status no_value(std::size_t f) {
+    const JsonField& field = fields_[f];
+    if (found_[f] == row_mark_ + kOther) return wrong(field);
+    if (field.list) {
+      columns_[f].end_list();
+      return absl::OkStatus();
     }
-    if (type == json_type::null) v = nullptr;
-  }
-  if (v == nullptr) {
-    if (field.list) return absl::OkStatus();
     if (!field.default_value.defined()) {
       return invalid_argument("field '", field.name,
                               "' is missing and has no default_value");
     }
-    append_default(field, to);
+    columns_[f].add_default(field);
     return absl::OkStatus();
   }
-  if (!field.list) return wrong(field);
-  simdjson::ondemand::array list;
-  if (v->get_array().get(list) != simdjson::SUCCESS) return wrong(field);
-  for (auto item : list) {
-    value one;
-    if (const auto error = item.get(one); error != simdjson::SUCCESS) {
-      return malformed(error);
+
+  /// The members of an object, from behind its '{' to behind its '}'; null for
+  /// damage.
+  const Token* read_object(const Token* token, const JsonKeys& keys,
+                           std::size_t depth) {
+    const char* const text = text_;
+    if (text[*token] == '}') return token + 1;
+    const Guess* guess = guesses_[keys.number].data();
+    const Guess* last = guess + guesses_[keys.number].size();
+    for (std::size_t member = 0;; ++member) {
+      const JsonKeys::Key* key = nullptr;
+      if (guess != last &&
+          guess->is_at(text + *token, token[1] - *token, end_)) {
+        key = guess++->key();
+      } else {
+        if (text[*token] != '"') return damaged(token, "a key");
+        if (text[token[1]] != ':') return damaged(token + 1, "':'");
+        if (!look_up(keys, member,
+                     json_inside(text + *token, text + token[1]), key)) {
+          return damaged(token, "a key");
+        }
+        const std::vector<Guess>& guesses = guesses_[keys.number];
+        last = guesses.data() + guesses.size();
+        guess = guesses.data() + std::min(member + 1, guesses.size());
+      }
+      token += 2;
+      if (key == nullptr) {
+        if (text[*token] == '"' && !escapes_) {
+          ++token;
+        } else {
+          token = pass(token, depth);
+        }
+      } else if (!key->plain) {
+        token = read(token, *key, depth);
+      } else {
+        std::size_t& found = found_[key->field];
+        if (found < row_mark_ &&
+            columns_[key->field].add(text + *token, text + token[1],
+                                     escapes_)) {
+          found = row_mark_ + kValue;
+          ++token;
+        } else {
+          token = read(token, *key, depth);
+        }
+      }
+      if (token == nullptr) return nullptr;
+      const char behind = text[*token];
+      ++token;
+      if (behind == ',') continue;
+      if (behind == '}') return token;
+      return damaged(token - 1, "',' or '}'");
     }
-    if (!append(one, field.dtype, to)) return wrong(field);
   }
-  return absl::OkStatus();
-}
 
-/// Whether nothing follows `root`, of which all that is wanted was read.
-Status ends_here(simdjson::ondemand::document& document, object& root,
-                 std::string_view text) {
-  if (const auto error = root.raw_json().error(); error != simdjson::SUCCESS) {
-    return malformed(error);
-  }
-  if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) {
-    return absl::DataLossError("not a JSON object: more follows its end");
-  }
-  return ends_as_object(text) ? absl::OkStatus()
-                              : malformed(simdjson::TAPE_ERROR);
-}
-
-/// How many bytes behind each record are other records: the parser reads
-/// beyond the end of what it is given.
-void bytes_behind(std::span<const std::string_view> records,
-                  std::vector<std::size_t>& behind) {
-  behind.assign(records.size(), 0);
-  for (std::size_t i = records.size(); i-- > 1;) {
-    const std::string_view before = records[i - 1];
-    const std::string_view after = records[i];
-    const auto gap = static_cast<std::size_t>(
-        reinterpret_cast<std::uintptr_t>(after.data()) -
-        reinterpret_cast<std::uintptr_t>(before.data() + before.size()));
-    // At most what separates lines: both are in one piece of memory.
-    if (after.data() != nullptr && gap <= 2) {
-      behind[i - 1] = gap + after.size() + behind[i];
+  /// False if the key is damaged.
+  [[gnu::noinline]] bool look_up(const JsonKeys& keys, std::size_t member,
+                                 std::string_view written,
+                                 const JsonKeys::Key*& key) {
+    std::string_view plain = written;
+    bool utf8 = true;  // what is no UTF-8 is no key that is looked for
+    if (escapes_ && written.find('\\') != std::string_view::npos) {
+      if (!valid_json_escapes(written)) return false;
+      unescaped_.resize(written.size());
+      const char* const end = unescape_json(written, unescaped_.data());
+      utf8 = end != nullptr;
+      if (utf8) plain = {unescaped_.data(), end};
     }
-  }
-}
-
-/// Adds records that lie behind each other, read as one stream: the tokens of
-/// all are found at once. Gives how many were added, from the first on. It
-/// stops at the first that is not an object and nothing else, or has not what
-/// is asked for: what is wrong with a record is said by reading it alone.
-std::size_t add_together(std::span<const std::string_view> records,
-                         const std::vector<JsonField>& fields,
-                         const std::vector<std::vector<std::string>>& paths,
-                         simdjson::ondemand::parser& parser,
-                         std::vector<JsonColumn>& columns) {
-  if (records.empty()) return 0;
-  const char* const begin = records.front().data();
-  const auto size = static_cast<std::size_t>(records.back().data() +
-                                             records.back().size() - begin);
-  // Another capacity would mean other memory.
-  const std::size_t capacity = std::bit_ceil(std::max(size, kStreamBytes));
-  parser.threaded = false;
-  simdjson::ondemand::document_stream stream;
-  if (parser.iterate_many(begin, size, capacity).get(stream) !=
-      simdjson::SUCCESS) {
-    return 0;
-  }
-  const auto is_at = [&](std::size_t row, std::size_t at) {
-    return row < records.size() && records[row].data() == begin + at &&
-           records[row].starts_with('{') && records[row].ends_with('}') &&
-           ends_as_object(records[row]);
-  };
-  const auto add = [&](simdjson::ondemand::document_reference document,
-                       std::string_view text) {
-    object root;
-    if (document.get_object().get(root) != simdjson::SUCCESS) return false;
-    const JsonRecord record{root, parser, text};
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      JsonColumn& c = columns[f];
-      if (!add_field(record, fields[f], paths[f], c).ok()) return false;
-      if (fields[f].list) c.splits.push_back(c.size(fields[f].dtype));
+    key = nullptr;
+    for (const JsonKeys::Key& k : keys.keys) {
+      if (utf8 && k.text == plain) key = &k;
+    }
+    std::vector<Guess>& guesses = guesses_[keys.number];
+    if (written.size() > kGuessBytes || member >= kGuesses) return true;
+    if (member < guesses.size()) {
+      guesses[member] = Guess(written, key);
+    } else if (member == guesses.size()) {
+      guesses.emplace_back(written, key);
     }
     return true;
-  };
-  std::size_t row = 0;
-  std::size_t added = 0;  // those behind which the next one begins
-  auto it = stream.begin();
-  for (; it != stream.end(); ++it, ++row) {
-    simdjson::ondemand::document_reference document;
-    if ((*it).get(document) != simdjson::SUCCESS ||
-        !is_at(row, it.current_index())) {
-      break;
-    }
-    added = row;
-    if (!add(document, records[row])) break;
   }
-  if (row == records.size() && !(it != stream.end())) added = row;
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    columns[f].cut(fields[f], added);
-  }
-  return added;
-}
 
-StatusOr<Tensor> finish(const JsonColumn& from, DType dtype) {
-  const std::int64_t n = from.size(dtype);
-  const auto rows = static_cast<std::size_t>(n);
-  if (dtype == DType::kString) {
-    Ref<Buffer> offsets = Buffer::allocate((rows + 1) * sizeof(std::int64_t));
-    Ref<Buffer> bytes = Buffer::allocate(from.text.size());
-    if (!offsets || !bytes) {
-      return absl::ResourceExhaustedError("no memory for strings");
+  /// The value of a key that is looked for; gives the token behind it.
+  [[gnu::noinline]] const Token* read(const Token* token,
+                                      const JsonKeys::Key& key,
+                                      std::size_t depth) {
+    for (const std::size_t f : key.all) {
+      if (found_[f] < row_mark_) continue;
+      columns_[f].cut(row_);  // the key comes again
+      found_[f] = row_mark_ + kNothing;
     }
-    auto* to = reinterpret_cast<std::int64_t*>(offsets->data());
-    to[0] = 0;
-    if (rows > 0) std::memcpy(to + 1, from.ends.data(), rows * sizeof(*to));
-    if (!from.text.empty()) {
-      std::memcpy(bytes->data(), from.text.data(), from.text.size());
-    }
-    return Tensor::strings_from(std::move(offsets), std::move(bytes), Shape{n});
-  }
-  PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(dtype, Shape{n}));
-  if (rows == 0) return out;
-  switch (held_as(dtype)) {
-    case Held::kInts:
-      visit_integer<void>(dtype, [&]<class T>() {
-        if constexpr (sizeof(T) == sizeof(std::int64_t)) {
-          std::memcpy(out.mutable_data(), from.ints.data(), rows * sizeof(T));
-        } else {
-          std::transform(from.ints.begin(), from.ints.end(),
-                         out.mutable_as<T>().begin(),
-                         [](std::int64_t i) { return static_cast<T>(i); });
-        }
-      });
-      break;
-    case Held::kFloats:
-      if (dtype == DType::kFloat16) {
-        std::transform(from.floats.begin(), from.floats.end(),
-                       out.mutable_as<Float16>().begin(), to_float16);
-      } else {
-        std::memcpy(out.mutable_data(), from.floats.data(),
-                    rows * sizeof(float));
+    const char first = text_[*token];
+    if (key.inside && first == '{') {
+      for (const std::size_t f : key.fields) found_[f] = row_mark_ + kOther;
+      if (depth == kMaxDepth || *token >= limit_) {
+        return damaged(token, "fewer brackets");
       }
-      break;
-    case Held::kDoubles:
-      std::memcpy(out.mutable_data(), from.doubles.data(),
-                  rows * sizeof(double));
-      break;
-    default:
-      std::memcpy(out.mutable_data(), from.bools.data(), rows);
+      return read_object(token + 1, *key.inside, depth + 1);
+    }
+    if (first == 'n') return pass(token, depth);  // as if it were not there
+    for (const std::size_t f : key.all) found_[f] = row_mark_ + kOther;
+    for (const std::size_t f : key.fields) {
+      const bool read = fields_[f].list ? read_list(token, f)
+                                        : columns_[f].add(text_ + *token,
+                                                          text_ + token[1],
+                                                          escapes_);
+      if (read) found_[f] = row_mark_ + kValue;
+    }
+    return pass(token, depth);
   }
-  return out;
+
+  bool read_list(const Token* token, std::size_t f) {
+    const char* const text = text_;
+    JsonColumn& column = columns_[f];
+    if (text[*token] != '[') return false;
+    ++token;
+    if (text[*token] != ']') {
+      for (;; ++token) {
+        if (!column.add(text + *token, text + token[1], escapes_)) return false;
+        ++token;
+        if (text[*token] == ']') break;
+        if (text[*token] != ',') return false;
+      }
+    }
+    column.end_list();
+    return true;
+  }
+
+  /// The token behind a value that nobody looks for, at any depth; null for
+  /// damage.
+  [[gnu::noinline]] const Token* pass(const Token* token, std::size_t depth) {
+    const char* const text = text_;
+    const bool escapes = escapes_;
+    const std::size_t outside = depth;
+    std::uint64_t objects[kMaxDepth / 64 + 1];  // of the open brackets
+    bool object = false;
+    const auto pass_key = [&] {
+      if (text[*token] != '"' || (escapes && !pass_string(token))) {
+        damaged(token, "a key");
+        return false;
+      }
+      if (text[token[1]] != ':') {
+        damaged(token + 1, "':'");
+        return false;
+      }
+      token += 2;
+      return true;
+    };
+    for (;;) {
+      const char* p = text + *token;
+      if (depth != outside && !object && is_json_digit(*p)) {
+        // Long lists are lists of numbers.
+        while (is_json_number(p) && text[token[1]] == ',') {
+          token += 2;
+          p = text + *token;
+          if (!is_json_digit(*p)) break;
+        }
+      }
+      if (*p == '"') {
+        if (escapes && !pass_string(token)) return damaged(token, "a string");
+        ++token;
+      } else if (*p == '{' || *p == '[') {
+        if (depth == kMaxDepth || *token >= limit_) {
+          return damaged(token, "fewer brackets");
+        }
+        std::uint64_t& bits = objects[depth / 64];
+        if (depth == outside || depth % 64 == 0) bits = 0;
+        const std::uint64_t bit = std::uint64_t{1} << depth % 64;
+        bits = object ? bits | bit : bits & ~bit;
+        ++depth;
+        object = *p == '{';
+        ++token;
+        if (text[*token] != (object ? '}' : ']')) {
+          if (object && !pass_key()) return nullptr;
+          continue;
+        }
+      } else {
+        if (!pass_word(p)) return damaged(token, "a value");
+        ++token;
+      }
+      // Behind a value, or at the end of an empty bracket.
+      for (;;) {
+        if (depth == outside) return token;
+        const char behind = text[*token];
+        if (behind == ',') break;
+        if (behind != (object ? '}' : ']')) {
+          return damaged(token, object ? "',' or '}'" : "',' or ']'");
+        }
+        ++token;
+        --depth;
+        object = (objects[depth / 64] >> depth % 64 & 1) != 0;
+      }
+      ++token;
+      if (object && !pass_key()) return nullptr;
+    }
+  }
+
+  bool pass_string(const Token* token) const {
+    return valid_json_escapes(json_inside(text_ + *token, text_ + token[1]));
+  }
+
+  static bool pass_word(const char* p) {
+    switch (*p) {
+      case 't':
+        return is_json_word(p, "true");
+      case 'f':
+        return is_json_word(p, "false");
+      case 'n':
+        return is_json_word(p, "null");
+      default:
+        return is_json_number(p);
+    }
+  }
+
+  const std::vector<JsonField>& fields_;
+  const JsonKeys& keys_;
+  const std::span<JsonColumn> columns_;
+  JsonTokens& tokens_;
+  Failed& failed_;
+  std::vector<std::size_t> found_;           // of each field
+  std::vector<std::vector<Guess>> guesses_;  // of each object
+  std::string unescaped_;
+
+  const char* text_ = nullptr;
+  const char* end_ = nullptr;
+  bool escapes_ = false;  // there is one somewhere in the text
+  const char* line_ = nullptr;
+  Token limit_ = 0;  // where the line ends
+  std::size_t row_ = 0;
+  std::size_t row_mark_ = 0;
+  const char* expected_ = "";
+  const Token* damage_ = nullptr;
+};
+
+/// Whether `after` is the line behind `before`, in one piece of memory.
+bool adjoining(std::string_view before, std::string_view after) {
+  const char* const end = before.data() + before.size();
+  const auto gap = reinterpret_cast<std::uintptr_t>(after.data()) -
+                   reinterpret_cast<std::uintptr_t>(end);
+  return after.data() != nullptr &&
+         ((gap == 1 && end[0] == '\n') ||
+          (gap == 2 && end[0] == '\r' && end[1] == '\n'));
 }
 
 }  // namespace
+
+JsonParser::JsonParser() = default;
 
 StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
     std::vector<JsonField> fields) {
@@ -526,10 +542,6 @@ StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
                               "default_value that is a scalar of ",
                               to_absl(dtype_name(field.dtype)));
     }
-    parser->paths_.push_back(
-        field.key.empty()
-            ? std::vector<std::string>{field.name}
-            : std::vector<std::string>(absl::StrSplit(field.key, '.')));
     names.push_back(field.name);
   }
   if (fields.empty()) return invalid_argument("fields must be given, got none");
@@ -538,6 +550,9 @@ StatusOr<std::shared_ptr<const JsonParser>> JsonParser::make(
       twice != names.end()) {
     return invalid_argument("field '", to_absl(*twice), "' is given twice");
   }
+  auto keys = std::make_shared<Keys>();
+  find_keys(fields, keys->root, keys->objects);
+  parser->keys_ = std::move(keys);
   parser->fields_ = std::move(fields);
   return parser;
 }
@@ -556,70 +571,39 @@ Status JsonParser::parse(
     std::span<const std::string_view> records,
     std::span<const std::int64_t> skip, std::vector<Values>& out,
     std::vector<std::pair<std::int64_t, Status>>& failed) const {
-  thread_local simdjson::ondemand::parser parser;
+  thread_local JsonTokens tokens;
   // Growing them anew for each block costs a tenth of the parsing.
   thread_local std::vector<JsonColumn> columns;
-  thread_local std::vector<std::size_t> behind;
   columns.resize(std::max(columns.size(), fields_.size()));
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     columns[f].start(fields_[f], records.size());
   }
-  bytes_behind(records, behind);
-  std::string padded;
-  std::size_t skipped = 0;
-  std::size_t row = 0;
-  if (skip.empty()) {
-    std::size_t together = 0;
-    while (together < records.size() &&
-           behind[together] >= simdjson::SIMDJSON_PADDING) {
-      ++together;
+  LineReader reader(fields_, keys_->root, keys_->objects, columns, tokens,
+                    failed);
+  const auto left_out = [&](std::size_t row) {
+    return !skip.empty() && skip.front() == static_cast<std::int64_t>(row);
+  };
+  for (std::size_t row = 0; row < records.size();) {
+    if (left_out(row)) {
+      skip = skip.subspan(1);
+      reader.add_nothing(row++);
+      continue;
     }
-    row =
-        add_together(records.first(together), fields_, paths_, parser, columns);
-  }
-  for (; row < records.size(); ++row) {
-    const bool left_out = skipped < skip.size() &&
-                          skip[skipped] == static_cast<std::int64_t>(row);
-    if (left_out) ++skipped;
-    Status status;
-    if (!left_out) {
-      const char* data = records[row].data();
-      const std::size_t size = records[row].size();
-      if (behind[row] < simdjson::SIMDJSON_PADDING) {
-        padded.reserve(size + simdjson::SIMDJSON_PADDING);
-        data = padded.assign(records[row]).data();
-      }
-      simdjson::ondemand::document document;
-      object root;
-      auto code = parser.iterate(data, size, size + simdjson::SIMDJSON_PADDING)
-                      .get(document);
-      if (code == simdjson::SUCCESS) code = document.get_object().get(root);
-      if (code != simdjson::SUCCESS) status = malformed(code);
-      for (std::size_t f = 0; f < fields_.size() && status.ok(); ++f) {
-        status = add_field({root, parser, records[row]}, fields_[f], paths_[f],
-                           columns[f]);
-      }
-      if (status.ok()) status = ends_here(document, root, records[row]);
-      if (!status.ok()) {
-        failed.emplace_back(static_cast<std::int64_t>(row), status);
-      }
+    const char* const begin = records[row].data();
+    std::size_t end = row + 1;
+    while (end < records.size() && !left_out(end) &&
+           adjoining(records[end - 1], records[end]) &&
+           records[end].data() - begin < kTogetherBytes) {
+      ++end;
     }
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      const JsonField& field = fields_[f];
-      JsonColumn& c = columns[f];
-      if (left_out || !status.ok()) {
-        const auto rows = static_cast<std::int64_t>(row);
-        c.resize(field.dtype, field.list ? c.splits.back() : rows);
-        if (!field.list) c.resize(field.dtype, rows + 1);
-      }
-      if (field.list) c.splits.push_back(c.size(field.dtype));
-    }
+    reader.add(records.subspan(row, end - row), row);
+    row = end;
   }
   out.clear();
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     Values values;
-    PS_ASSIGN_OR_RETURN(values.values, finish(columns[f], fields_[f].dtype));
-    if (fields_[f].list) values.splits = columns[f].splits;
+    PS_ASSIGN_OR_RETURN(values.values, columns[f].finish());
+    if (fields_[f].list) values.splits = columns[f].splits();
     out.push_back(std::move(values));
   }
   std::size_t held = 0;

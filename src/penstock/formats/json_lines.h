@@ -42,9 +42,10 @@ class JsonParser {
                std::vector<std::pair<std::int64_t, Status>>& failed) const;
 
  private:
-  JsonParser() = default;
+  struct Keys;
+  JsonParser();
   std::vector<JsonField> fields_;
-  std::vector<std::vector<std::string>> paths_;
+  std::shared_ptr<const Keys> keys_;
 };
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 
 namespace penstock {
@@ -283,6 +284,34 @@ StatusOr<Tensor> read_npy(const NpyHeader& header, std::string_view data) {
   return out;
 }
 
+namespace {
+
+// In place of a size or an offset that is written elsewhere.
+constexpr std::size_t kIn64Bits = 0xffffffff;
+// Bytes of the records of a zip archive above 4 GiB.
+constexpr std::size_t kLocator64 = 20;
+constexpr std::size_t kEnd64 = 56;
+
+/// Reads those of `numbers` that did not fit from the extra fields of a
+/// directory's entry, which hold them in this order.
+void read_in_64_bits(std::string_view extra,
+                     std::initializer_list<std::size_t*> numbers) {
+  while (extra.size() >= 4) {
+    const auto id = load<std::uint16_t>(extra, 0);
+    std::string_view field = extra.substr(4, load<std::uint16_t>(extra, 2));
+    extra.remove_prefix(4 + field.size());
+    if (id != 1) continue;
+    for (std::size_t* const number : numbers) {
+      if (*number != kIn64Bits || field.size() < 8) continue;
+      *number = load<std::uint64_t>(field, 0);
+      field.remove_prefix(8);
+    }
+    return;
+  }
+}
+
+}  // namespace
+
 StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
   const auto cut = [](std::string_view why) {
     return absl::DataLossError(
@@ -299,10 +328,17 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
     if (end == last) return cut("no directory");
     --end;
   }
-  const std::size_t entries = load<std::uint16_t>(file, end + 10);
+  std::size_t entries = load<std::uint16_t>(file, end + 10);
   std::size_t at = load<std::uint32_t>(file, end + 16);
-  if (at == 0xffffffff || entries == 0xffff) {
-    return absl::UnimplementedError(".npz above 4 GiB is not supported");
+  if ((at == kIn64Bits || entries == 0xffff) && end >= kLocator64 &&
+      load<std::uint32_t>(file, end - kLocator64) == 0x07064b50) {
+    const std::size_t wide = load<std::uint64_t>(file, end - kLocator64 + 8);
+    if (wide > end || end - wide < kEnd64 ||
+        load<std::uint32_t>(file, wide) != 0x06064b50) {
+      return cut("damaged directory");
+    }
+    entries = load<std::uint64_t>(file, wide + 32);
+    at = load<std::uint64_t>(file, wide + 48);
   }
   std::vector<NpzMember> members;
   for (std::size_t i = 0; i < entries; ++i) {
@@ -312,17 +348,18 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
     }
     const auto method = load<std::uint16_t>(file, at + 10);
     std::size_t size = load<std::uint32_t>(file, at + 20);
-    const std::size_t plain = load<std::uint32_t>(file, at + 24);
+    std::size_t plain = load<std::uint32_t>(file, at + 24);
     const std::size_t name = load<std::uint16_t>(file, at + 28);
     const std::size_t extra = load<std::uint16_t>(file, at + 30);
     const std::size_t comment = load<std::uint16_t>(file, at + 32);
-    const std::size_t local = load<std::uint32_t>(file, at + 42);
-    if (file.size() - at - kEntry < name) return cut("damaged directory");
+    std::size_t local = load<std::uint32_t>(file, at + 42);
+    if (file.size() - at - kEntry < name + extra) {
+      return cut("damaged directory");
+    }
     NpzMember member;
     member.name = file.substr(at + kEntry, name);
-    if (size == 0xffffffff || plain == 0xffffffff || local == 0xffffffff) {
-      return absl::UnimplementedError(".npz above 4 GiB is not supported");
-    }
+    read_in_64_bits(file.substr(at + kEntry + name, extra),
+                    {&plain, &size, &local});
     if (method != 0 && method != 8) {
       return absl::UnimplementedError(
           absl::StrCat("'", member.name, "' is compressed by method ", method,
@@ -332,6 +369,12 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
     // memory that the file does not fill.
     const bool fits = method == 0 ? plain == size : plain / 1032 <= size;
     if (!fits) return cut("damaged directory");
+    if (method == 8 && std::max(plain, size) > 0xffffffff) {
+      return absl::UnimplementedError(
+          absl::StrCat("'", member.name,
+                       "' is compressed and above 4 GiB: save it with "
+                       "numpy.savez"));
+    }
     member.deflated = method == 8;
     member.plain_size = plain;
     member.crc = load<std::uint32_t>(file, at + 16);

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+
 #include "penstock/base/random.h"
 #include "penstock/formats/csv.h"
-#include "penstock/formats/json_lines.h"
 #include "penstock/formats/lines.h"
 #include "penstock/formats/npy.h"
 #include "penstock/formats/tar.h"
@@ -223,6 +225,89 @@ TEST(Csv, StringsWithoutADefaultMustBeThere) {
             "column 's' is missing and has no default_value");
 }
 
+TEST(Csv, NumbersAreTheNearest) {
+  std::vector<std::string> texts{
+      "0",         "-0",       "007",       ".5",
+      "-.5",       "5.",       "16777217",  "16777217.0",
+      "16777219",  "0.1",      "123456.25", "99999999999999",
+      "-0.000001", "33554435", "1e3",       "123456789012345678",
+      " 7 ",       "+3.25",    "1.00000005960465"};
+  RandomStream random(11);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = std::to_string(random.below(
+        std::uint64_t{1} << (1 + random.below(50))));
+    const std::size_t point = random.below(text.size() + 1);
+    if (i % 3 != 0) text.insert(point, ".");
+    if (text == ".") continue;
+    texts.push_back((i % 5 == 0 ? "-" : "") + text);
+  }
+  const auto parser =
+      CsvParser::make({{"f", DType::kFloat32, {}, 0},
+                       {"d", DType::kFloat64, {}, 0}},
+                      1, {})
+          .value();
+  const std::vector<std::string_view> records(texts.begin(), texts.end());
+  std::vector<Tensor> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  ASSERT_TRUE(failed.empty()) << failed[0].second;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const float narrow = std::strtof(texts[i].c_str(), nullptr);
+    const double wide = std::strtod(texts[i].c_str(), nullptr);
+    ASSERT_EQ(out[0].as<float>()[i], narrow) << texts[i];
+    ASSERT_EQ(out[1].as<double>()[i], wide) << texts[i];
+    ASSERT_EQ(std::signbit(out[1].as<double>()[i]), std::signbit(wide));
+  }
+}
+
+TEST(Csv, IntegersAreKeptToTheirRange) {
+  const auto parser = CsvParser::make({{"i", DType::kInt32, {}, 0},
+                                       {"l", DType::kInt64, {}, 0}},
+                                      1, {})
+                          .value();
+  const std::vector<std::string_view> records{
+      "2147483647",  "-2147483648", "007", "-0", " 5 ", "2147483648",
+      "-2147483649", "-",           "1.",  "1-", "99999999999999999999"};
+  std::vector<Tensor> out;
+  std::vector<std::pair<std::int64_t, Status>> failed;
+  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
+  EXPECT_THAT(out[0].as<std::int32_t>().first(5),
+              ElementsAre(2147483647, -2147483648, 7, 0, 5));
+  std::vector<std::int64_t> rows;
+  for (const auto& [row, status] : failed) rows.push_back(row);
+  EXPECT_THAT(rows, ElementsAre(5, 6, 7, 8, 9, 10));
+}
+
+// Delimiters are found eight bytes at a time.
+TEST(Csv, FieldsEndAtEveryDelimiter) {
+  RandomStream random(2);
+  for (const char delimiter : {',', '\t', ';', '\x80', '\xff'}) {
+    CsvFormat format;
+    format.delimiter = delimiter;
+    for (int round = 0; round < 2'000; ++round) {
+      std::string record;
+      std::vector<std::string> right(1);
+      const std::uint64_t size = random.below(40);
+      for (std::uint64_t i = 0; i < size; ++i) {
+        const char others[] = {
+            'a',    '\0',   '\x01',   ',',
+            '\x7f', '\x81', delimiter, static_cast<char>(delimiter ^ 1)};
+        const char c = others[random.below(sizeof(others))];
+        record += c;
+        if (c == delimiter) {
+          right.emplace_back();
+        } else {
+          right.back() += c;
+        }
+      }
+      std::vector<std::string_view> fields;
+      std::string scratch;
+      ASSERT_TRUE(split_fields(record, format, fields, scratch).ok());
+      ASSERT_EQ(std::vector<std::string>(fields.begin(), fields.end()), right);
+    }
+  }
+}
+
 TEST(Csv, TellsDTypesByValues) {
   const std::vector<std::string> ints{"1", "", "-3"};
   const std::vector<std::string> floats{"1", "2.5"};
@@ -231,307 +316,6 @@ TEST(Csv, TellsDTypesByValues) {
   EXPECT_EQ(infer_dtype(floats), DType::kFloat32);
   EXPECT_EQ(infer_dtype(mixed), DType::kString);
   EXPECT_EQ(infer_dtype({}), DType::kString);
-}
-
-// Lines that lie side by side are parsed where they are.
-TEST(Json, ALineDoesNotReadIntoTheNext) {
-  const auto parser =
-      JsonParser::make({{"i", DType::kInt64}, {"s", DType::kString}}).value();
-  const std::string lines =
-      "{\"i\": 1, \"s\": \"a\\n\\\"\"  }\n"
-      "{\"s\": \"\", \"i\": 2}\n"
-      "{\"i\": 3\n"
-      "4, \"s\": \"x\"}\n"
-      "{\"i\": 5, \"s\": \"open\n"
-      "\"}\n"
-      "{\"i\": 6, \"s\": \"\xc3\xa9 long enough to be followed by much\" }\n";
-  for (const std::size_t gap : {1u, 0u}) {
-    std::string text;
-    std::vector<std::pair<std::size_t, std::size_t>> places;
-    for (std::size_t at = 0; at < lines.size();) {
-      const std::size_t end = lines.find('\n', at);
-      places.emplace_back(text.size(), end - at);
-      text += lines.substr(at, end - at + gap);
-      at = end + 1;
-    }
-    std::vector<std::string_view> records;
-    for (const auto& [at, size] : places) {
-      records.push_back(std::string_view(text).substr(at, size));
-    }
-    std::vector<JsonParser::Values> out;
-    std::vector<std::pair<std::int64_t, Status>> failed;
-    ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
-    std::vector<std::int64_t> bad;
-    for (const auto& [row, status] : failed) bad.push_back(row);
-    EXPECT_THAT(bad, ElementsAre(2, 3, 4, 5));
-    EXPECT_THAT(out[0].values.as<std::int64_t>(),
-                ElementsAre(1, 2, 0, 0, 0, 0, 6));
-    EXPECT_EQ(out[1].values.str(0), "a\n\"");
-    EXPECT_EQ(out[1].values.str(1), "");
-    EXPECT_EQ(out[1].values.str(6),
-              "\xc3\xa9 long enough to be followed by much");
-  }
-}
-
-// Lines of a block are read as one stream; each must give what it gives alone.
-TEST(Json, LinesTogetherGiveWhatEachGivesAlone) {
-  const auto parser = JsonParser::make({{"i", DType::kInt64},
-                                        {"s", DType::kString},
-                                        {"l", DType::kInt64, /*list=*/true}})
-                          .value();
-  const std::vector<std::string> kinds = {
-      R"({"i": 1, "s": "one", "l": [1, 2, 3]})",
-      R"({"l": [], "s": "a \"quoted\" \u00e9", "i": -7, "more": {"x": [1]}})",
-      R"(  {"i": 12345678901, "s": "spaces around"}  )",
-      R"({"i": 1, "s": "cut)",
-      R"({"i": 1)",
-      R"("s": "two", "l": [4]})",
-      R"({"i": "text", "s": "x"})",
-      R"({"i": 3} {"s": "two on a line"})",
-      R"({"i": 3, "s": "behind"} trailing)",
-      R"([1, 2])",
-      R"({"i": 5, "s": "l", "l": [1, "x"]})",
-      R"({"s": "no i"})",
-      "",
-      "}",
-      "\"",
-      R"({"i": 9, "s": "\ud83d\ude00"})",
-  };
-  RandomStream random(7);
-  for (int round = 0; round < 3'000; ++round) {
-    std::string text;
-    std::vector<std::pair<std::size_t, std::size_t>> at;
-    const std::size_t lines = 1 + random.below(12);
-    const bool mostly_right = round % 2 == 0;
-    for (std::size_t i = 0; i < lines; ++i) {
-      const std::string& line = kinds[mostly_right && random.below(8) > 0
-                                          ? random.below(3)
-                                          : random.below(kinds.size())];
-      at.emplace_back(text.size(), line.size());
-      text += line + (random.below(4) == 0 ? "\r\n" : "\n");
-    }
-    std::vector<std::string_view> records;
-    for (const auto& [begin, size] : at) {
-      records.push_back(std::string_view(text).substr(begin, size));
-    }
-    std::vector<JsonParser::Values> all;
-    std::vector<std::pair<std::int64_t, Status>> failed;
-    ASSERT_TRUE(parser->parse(records, {}, all, failed).ok());
-    std::size_t next_failed = 0;
-    for (std::size_t i = 0; i < lines; ++i) {
-      std::vector<JsonParser::Values> one;
-      std::vector<std::pair<std::int64_t, Status>> wrong;
-      const std::string alone(records[i]);
-      const std::string_view view = alone;
-      ASSERT_TRUE(parser->parse({&view, 1}, {}, one, wrong).ok());
-      const bool fails =
-          next_failed < failed.size() &&
-          failed[next_failed].first == static_cast<std::int64_t>(i);
-      ASSERT_EQ(fails, !wrong.empty())
-          << round << " line " << i << ": " << alone;
-      if (fails) {
-        ASSERT_EQ(failed[next_failed++].second, wrong[0].second) << alone;
-        continue;
-      }
-      const auto row = static_cast<std::int64_t>(i);
-      ASSERT_EQ(all[0].values.as<std::int64_t>()[i],
-                one[0].values.as<std::int64_t>()[0]);
-      ASSERT_EQ(all[1].values.str(row), one[1].values.str(0));
-      const auto list = all[2].values.as<std::int64_t>().subspan(
-          static_cast<std::size_t>(all[2].splits[i]),
-          static_cast<std::size_t>(all[2].splits[i + 1] - all[2].splits[i]));
-      const auto own = one[2].values.as<std::int64_t>();
-      ASSERT_TRUE(std::equal(list.begin(), list.end(), own.begin(), own.end()));
-    }
-  }
-}
-
-/// The values of `field` in `lines`, which lie side by side and, once more,
-/// each alone; "code: message" in place of errors.
-std::vector<std::string> json_values(const JsonField& field,
-                                     const std::vector<std::string>& lines) {
-  const auto parser = JsonParser::make({field}).value();
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  // So that none is copied for its padding.
-  const std::string behind(100, ' ');
-  std::vector<std::string_view> records;
-  const std::string all = text + behind;
-  std::size_t at = 0;
-  for (const std::string& line : lines) {
-    records.push_back(std::string_view(all).substr(at, line.size()));
-    at += line.size() + 1;
-  }
-  records.push_back(std::string_view(all).substr(at));
-  const auto read = [&](std::span<const std::string_view> some) {
-    std::vector<JsonParser::Values> out;
-    std::vector<std::pair<std::int64_t, Status>> failed;
-    EXPECT_TRUE(parser->parse(some, {}, out, failed).ok());
-    std::vector<std::string> found;
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto row = static_cast<std::int64_t>(i);
-      const Tensor& v = out[0].values;
-      found.push_back(v.dtype() == DType::kString
-                          ? std::string(v.str(row))
-                          : std::to_string(v.as<std::int64_t>()[i]));
-      for (const auto& [bad, status] : failed) {
-        if (bad == row) found.back() = std::string(to_std(status.ToString()));
-      }
-    }
-    return found;
-  };
-  std::vector<std::string> found = read(records);
-  found.pop_back();
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    EXPECT_EQ(read({&records[i], 1}), std::vector<std::string>{found[i]});
-  }
-  return found;
-}
-
-TEST(Json, ALineIsOneWholeObject) {
-  const auto damaged = HasSubstr("DATA_LOSS: not a JSON object");
-  EXPECT_THAT(
-      json_values({"a", DType::kInt64},
-                  {R"({"a":1})", R"({"a":2}{"a":3})", R"({"a":4} 5)",
-                   R"({"a":5,"b":"z",})", R"({"a":5,"b":"z","c":[1,})",
-                   R"({"a":5,"b":"z","c":tru})", R"({"a":5,"c":[1})",
-                   R"({"a":5]})", R"({"a":5,"c":{"d":1})", R"({"a":5}})",
-                   R"({"a":6,"t":true,"n":null})", R"({"n":null,"a":7 } )",
-                   R"({"a":8,"f":false})", R"({"a":9,"d":{"e":[{}]}})"}),
-      ElementsAre("1", damaged, damaged, damaged, damaged, damaged, damaged,
-                  damaged, damaged, damaged, "6", "7", "8", "9"));
-}
-
-TEST(Json, KeysMayBeWrittenWithEscapes) {
-  JsonField deep{"v", DType::kInt64, false, Tensor::scalar(std::int64_t{-1})};
-  deep.key =
-      "gr\xc3\xb6\xc3\x9f"
-      "e.\"v";
-  EXPECT_THAT(
-      json_values(
-          deep, {R"({"gr\u00f6\u00dfe": {"\"v": 3}})",
-                 R"({"x": "\n", "gr\u00f6\u00dfe": {"w": 1}})",
-                 "{\"gr\xc3\xb6\xc3\x9f"
-                 "e\": {\"\\u0022v\": 4}}",
-                 R"({"gr\u00f6": 1, "\ud83d\ude00": [], "y": {}})",
-                 R"({"gr\u00f6\u00dfe": null})", R"({"gr\u00f6\u00dfe": 1})"}),
-      ElementsAre("3", "-1", "4", "-1", "-1", HasSubstr("must be int64")));
-  EXPECT_THAT(json_values({"s", DType::kString}, {R"({"\u0073": "x\\"})"}),
-              ElementsAre("x\\"));
-  EXPECT_THAT(json_values({"s", DType::kString}, {R"({"\ux": 1})"}),
-              ElementsAre(HasSubstr("DATA_LOSS")));
-}
-
-TEST(Json, ANullInPlaceOfAnObjectIsMissing) {
-  JsonField field{"v", DType::kInt64, false, Tensor::scalar(std::int64_t{7})};
-  field.key = "o.p.v";
-  EXPECT_THAT(
-      json_values(field, {R"({"o":null})", R"({"o":{"p":null}, "q": 1})",
-                          R"({"o":{"p":{"v":null}}})", R"({"o":{"p":{"v":2}}})",
-                          R"({"o":{"p":1}})", R"({"o":nul})"}),
-      ElementsAre("7", "7", "7", "2", HasSubstr("must be int64"),
-                  HasSubstr("INVALID_ARGUMENT")));
-}
-
-template <class T>
-void expect_range(const std::string& low, const std::string& high,
-                  const std::string& below, const std::string& above) {
-  const DType dtype = dtype_of<T>();
-  const auto parser =
-      JsonParser::make({{"i", dtype},
-                        {"d", dtype, false, Tensor::scalar(T{5})},
-                        {"l", dtype, true}})
-          .value();
-  const std::vector<std::string> lines{
-      "{\"i\": " + low + ", \"l\": [" + low + ", " + high + "]}",
-      "{\"i\": " + high + "}",
-      "{\"i\": " + below + "}",
-      "{\"i\": " + above + "}",
-      "{\"i\": 1, \"l\": [" + above + "]}",
-      "{\"i\": 1.5}"};
-  const std::vector<std::string_view> records(lines.begin(), lines.end());
-  std::vector<JsonParser::Values> out;
-  std::vector<std::pair<std::int64_t, Status>> failed;
-  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
-  using Limits = std::numeric_limits<T>;
-  ASSERT_EQ(out[0].values.dtype(), dtype);
-  EXPECT_EQ(out[0].values.template as<T>()[0], Limits::min());
-  EXPECT_EQ(out[0].values.template as<T>()[1], Limits::max());
-  EXPECT_EQ(out[1].values.template as<T>()[1], T{5});
-  EXPECT_THAT(out[2].values.template as<T>(),
-              ElementsAre(Limits::min(), Limits::max()));
-  ASSERT_EQ(failed.size(), 4u);
-  EXPECT_THAT(std::string(to_std(failed[0].second.message())),
-              HasSubstr("field 'i' must be " + std::string(dtype_name(dtype))));
-}
-
-TEST(Json, IntegersOfEveryWidthAreKeptToTheirRange) {
-  expect_range<std::int8_t>("-128", "127", "-129", "128");
-  expect_range<std::int16_t>("-32768", "32767", "-32769", "32768");
-  expect_range<std::int32_t>("-2147483648", "2147483647", "-2147483649",
-                             "2147483648");
-  expect_range<std::int64_t>("-9223372036854775808", "9223372036854775807",
-                             "-9223372036854775809", "9223372036854775808");
-  expect_range<std::uint8_t>("0", "255", "-1", "256");
-  expect_range<std::uint16_t>("0", "65535", "-1", "65536");
-  expect_range<std::uint32_t>("0", "4294967295", "-1", "4294967296");
-  expect_range<std::uint64_t>("0", "18446744073709551615", "-1",
-                              "18446744073709551616");
-}
-
-TEST(Json, Float16IsRoundedAndKeptToItsRange) {
-  const auto parser = JsonParser::make({{"h", DType::kFloat16}}).value();
-  const std::vector<std::string_view> records{
-      R"({"h": 0.1})", R"({"h": 65504})", R"({"h": 70000})"};
-  std::vector<JsonParser::Values> out;
-  std::vector<std::pair<std::int64_t, Status>> failed;
-  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
-  EXPECT_EQ(out[0].values.as<Float16>()[0], to_float16(0.1f));
-  EXPECT_EQ(to_float(out[0].values.as<Float16>()[1]), 65504);
-  ASSERT_EQ(failed.size(), 1u);
-  EXPECT_EQ(to_std(failed[0].second.message()), "field 'h' must be float16");
-}
-
-TEST(Json, ReadsFieldsListsAndNestedKeys) {
-  JsonField deep{"deep", DType::kFloat64};
-  deep.key = "a.b";
-  const auto parser =
-      JsonParser::make({{"i", DType::kInt64},
-                        {"s", DType::kString, false, Tensor::string("none")},
-                        {"l", DType::kFloat32, true},
-                        {"t", DType::kBool, false, Tensor::scalar(false)},
-                        deep})
-          .value();
-  const std::vector<std::string_view> records{
-      R"({"i": 1, "s": "x\u00e9\n", "l": [1, 2.5], "t": true, "a": {"b": 2}})",
-      R"({"a": {"c": 0, "b": -1.5}, "l": [], "i": -5, "s": null})",
-      R"({"i": "1", "a": {"b": 1}})",
-      R"({"a": {"b": 1}})",
-      R"(not json)",
-      R"({"i": 3, "l": ["x"], "a": {"b": 1}})",
-      R"({"i": 4, "a": {"b": 9}})"};
-  std::vector<JsonParser::Values> out;
-  std::vector<std::pair<std::int64_t, Status>> failed;
-  ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
-  ASSERT_EQ(out[0].values.num_elements(), 7);
-  EXPECT_EQ(out[0].values.as<std::int64_t>()[1], -5);
-  EXPECT_EQ(out[0].values.as<std::int64_t>()[6], 4);
-  EXPECT_EQ(out[1].values.str(0), "x\xc3\xa9\n");
-  EXPECT_EQ(out[1].values.str(1), "none");
-  EXPECT_EQ(out[1].values.str(6), "none");
-  EXPECT_THAT(out[2].values.as<float>(), ElementsAre(1, 2.5f));
-  EXPECT_THAT(out[2].splits, ElementsAre(0, 2, 2, 2, 2, 2, 2, 2));
-  EXPECT_EQ(out[4].values.as<double>()[1], -1.5);
-  std::vector<std::string> messages;
-  for (const auto& [row, status] : failed) {
-    messages.push_back(std::to_string(row) + " " +
-                       std::string(to_std(status.message())));
-  }
-  EXPECT_THAT(messages,
-              ElementsAre("2 field 'i' must be int64",
-                          "3 field 'i' is missing and has no default_value",
-                          HasSubstr("4 not a JSON object"),
-                          "5 field 'l' must be a list of float32"));
 }
 
 TEST(Tar, GroupsFilesByKey) {

@@ -1,9 +1,8 @@
 // jsonl: JSON objects, one per line, as dicts of tensors.
 //
 // Cutting into lines is in order, one file after the other (ops/files); parsing
-// is a transform, in parallel, a block at a time. Only the end and the fields
-// that are asked for are looked at: damage inside of others may go unnoticed. A
-// line that cannot be parsed is an error in its place.
+// is a transform, in parallel, a block at a time. A line that is not one whole
+// object, or lacks what is asked for, is an error in its place.
 #include "penstock/ops/jsonl/jsonl.h"
 
 #include "penstock/formats/lines.h"
