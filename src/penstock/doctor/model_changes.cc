@@ -222,19 +222,25 @@ void Model::spread_blocks(double growth, Needs& all) const {
   all.engine = loop + (all.engine - loop) / std::min(growth, kMostGrowth);
 }
 
+// How the pipeline ran with the change, where that was tried.
+Trial Model::fix_tried(const Change& change) const {
+  if (change.stage < 0) return {};
+  const StageFacts& s = facts_.stages[static_cast<std::size_t>(change.stage)];
+  if (change.cache) return s.cached;
+  if (change.packed) return s.packed;
+  if (change.unused) return s.rest;
+  if (change.batch && *change.batch == s.batched_size) return s.batched;
+  if (change.executor == "native") return s.native;
+  return {};
+}
+
 // What was tried says what all that lies behind a stage costs, the loop around
 // next() included.
 void Model::use_trials(const std::vector<Change>& changes, Needs& all) const {
   for (const Change& change : changes) {
     if (change.stage < 0) continue;
     const StageFacts& s = facts_.stages[static_cast<std::size_t>(change.stage)];
-    const bool batched = change.batch && *change.batch == s.batched_size;
-    const Trial fix = change.cache                  ? s.cached
-                      : change.packed               ? s.packed
-                      : change.unused               ? s.rest
-                      : batched                     ? s.batched
-                      : change.executor == "native" ? s.native
-                                                    : Trial();
+    const Trial fix = fix_tried(change);
     const bool mended = fix.wall_s > 0;
     const Trial tried = mended ? fix : s.free;
     if (tried.wall_s <= 0) continue;
@@ -303,6 +309,11 @@ double Model::native_compute(std::size_t stage, const Need& need) const {
 }
 
 double Model::gain(const std::vector<Change>& changes) const {
+  // What was tried ran beside the same load as what was measured.
+  const bool tried = std::any_of(
+      changes.begin(), changes.end(),
+      [&](const Change& change) { return fix_tried(change).wall_s > 0; });
+  if (tried && facts_.rate() > 0) return gain_over_measured(changes);
   const Needs all = calibrated();
   const double before = least(all, true).rate;
   return before > 0 ? with(changes, all).rate / before : 1;

@@ -70,6 +70,16 @@ TEST(DoctorModel, WhatWasTriedIsWhatAFixLeaves) {
               4 / (400e-6 + 0.01 * 20e-3) / 200, 0.5);
 }
 
+TEST(DoctorModel, WhatWasTriedIsHeldAgainstWhatWasMeasuredBesideOthersToo) {
+  Facts f = half_seen();
+  f.stages[1].cached = {100e-6, 150e-6};
+  f.other_cpu = 2;
+  f.run_delay_s = f.own_cpu_s = 15;
+  EXPECT_TRUE(Model(f).beside_others());
+  EXPECT_NEAR(Model(f).gain({{.stage = 1, .cache = true}}), 1e4 / f.rate(),
+              0.1);
+}
+
 TEST(DoctorModel, WhatWasTriedOfBatchesIsForBatchesOfThatSize) {
   Facts f = half_seen();
   f.stages[1].batch_size = 1;
