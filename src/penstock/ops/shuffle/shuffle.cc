@@ -83,6 +83,11 @@ class WindowShuffle final : public Sequencer {
     const auto& state = s.as<ShuffleState>();
     return state.window.bytes() + state.numbers.bytes();
   }
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    return {
+        scaled_bytes(held_bytes(s), size(), s.as<ShuffleState>().window.size()),
+        "make buffer_size smaller"};
+  }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {

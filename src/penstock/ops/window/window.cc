@@ -92,6 +92,11 @@ class WindowOp final : public SequencerOp, public HoldsRows {
     return bytes;
   }
 
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    return {scaled_bytes(row_bytes(s), span_, s.as<WindowsState>().held),
+            "make size smaller"};
+  }
+
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
     auto& state = s.as<WindowsState>();
