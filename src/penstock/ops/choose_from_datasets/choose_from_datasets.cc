@@ -27,7 +27,7 @@ class Choose final : public SequencerOp {
                         stop_ ? "" : ", stop_on_empty_dataset=false", ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
-    const Spec& choice = inputs[0];
+    const Spec& choice = inputs.back();
     const bool fits =
         !choice.known() || (choice.structure() == Structure::leaf() &&
                             (choice.leaves()[0].dtype == DType::kInvalid ||
@@ -37,16 +37,17 @@ class Choose final : public SequencerOp {
       return invalid_argument("choice must give int64 scalars, it gives ",
                               choice.to_string());
     }
-    return common_spec(inputs.subspan(1));
+    return common_spec(inputs.first(inputs.size() - 1));
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
-    if (in[0] == Cardinality(0)) return 0;
+    const Cardinality choices = in.back();
+    if (choices == Cardinality(0)) return 0;
     bool all_infinite = true;
-    for (const Cardinality c : in.subspan(1)) {
+    for (const Cardinality c : in.first(in.size() - 1)) {
       all_infinite &= c.is_infinite();
     }
     // Every choice gives one element, be it an error.
-    if (all_infinite) return in[0];
+    if (all_infinite) return choices;
     return Cardinality::unknown();
   }
   void add_to(Fingerprint& fp) const override {
@@ -69,33 +70,34 @@ class Choose final : public SequencerOp {
                       Outputs& out) const override {
     std::int64_t room = out.room();
     for (int parts = 0; room > 0 && parts < kMaxChosenParts;) {
-      if (in.available(0) == 0) {
-        return in.ended(0) ? Step::end() : Step::need(0, room);
+      if (in.available(choice_input()) == 0) {
+        return in.ended(choice_input()) ? Step::end()
+                                        : Step::need(choice_input(), room);
       }
       if (!stop_ && all_ended(in)) return Step::end();
-      const Rows choice = in.peek(0, 1);
+      const Rows choice = in.peek(choice_input(), 1);
       const Block& block = choice.block();
       const std::int64_t row = choice.at(0);
       StatusOr<std::int64_t> chosen = value_of(block, row);
       if (ErrorRef error = block.error_ref(row)) {
-        in.take(0, 1);
+        in.take(choice_input(), 1);
         Block failed(nullptr, {}, 1, block.origins().slice(row));
         failed.errors().emplace_back(0, std::move(error));
         out.emit(Rows(BlockRef(make_ref<SharedBlock>(std::move(failed)))));
       } else if (!chosen.ok()) {
         out.emit_error(chosen.status(), block.origins().at(row));
-        in.take(0, 1);
+        in.take(choice_input(), 1);
       } else {
-        const int input = static_cast<int>(*chosen) + 1;
+        const int input = static_cast<int>(*chosen);
         if (in.available(input) > 0) {
           out.emit(in.take(input, 1));
-          in.take(0, 1);
+          in.take(choice_input(), 1);
         } else if (!in.ended(input)) {
           return Step::need_each(input, 1, 1.0 / static_cast<double>(n_));
         } else if (stop_) {
           return Step::end();
         } else {
-          in.take(0, 1);
+          in.take(choice_input(), 1);
           continue;
         }
       }
@@ -110,6 +112,9 @@ class Choose final : public SequencerOp {
   }
 
  private:
+  /// Behind the datasets, which are numbered as choices name them.
+  int choice_input() const { return static_cast<int>(n_); }
+
   StatusOr<std::int64_t> value_of(const Block& block, std::int64_t row) const {
     const Element element = block.element(row);
     if (element.size() != 1 || element[0].dtype() != DType::kInt64 ||
@@ -124,7 +129,7 @@ class Choose final : public SequencerOp {
     return value;
   }
   bool all_ended(const Inputs& in) const {
-    for (int i = 1; i <= static_cast<int>(n_); ++i) {
+    for (int i = 0; i < static_cast<int>(n_); ++i) {
       if (in.available(i) > 0 || !in.ended(i)) return false;
     }
     return true;
