@@ -95,7 +95,10 @@ void Iterator::cancel() {
   if (core_ != nullptr) core_->cancel();
 }
 void Iterator::close() {
-  if (core_ != nullptr) core_->close();
+  if (core_ == nullptr || core_->close()) return;
+  throw Error(absl::FailedPreconditionError(
+      "close() was called by a function of this very iterator, which would "
+      "wait for itself; cancel() ends the iterator from there"));
 }
 bool Iterator::close(std::chrono::nanoseconds timeout) {
   if (core_ == nullptr) return true;
@@ -306,8 +309,9 @@ Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets,
 Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets,
                                       const Dataset& choice,
                                       ChooseOptions options) {
-  std::vector<NodeRef> inputs{choice.node()};
+  std::vector<NodeRef> inputs;
   for (const Dataset& dataset : datasets) inputs.push_back(dataset.node());
+  inputs.push_back(choice.node());
   return build_dataset(ops::make_choose_from_datasets(
                            datasets.size(), options.stop_on_empty_dataset),
                        std::move(inputs), options.name);

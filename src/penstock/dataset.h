@@ -64,7 +64,8 @@ class Iterator {
   Trace stop_trace();
   /// A waiting next() returns; no new work starts. Returns at once.
   void cancel();
-  /// Waits for user functions that are running, then frees everything.
+  /// Waits for user functions that are running, then frees everything. One of
+  /// its own functions may not call it, nor next().
   void close();
   /// The same, but gives up after `timeout`: false when functions still run,
   /// running_stages() then names their stages. No new call is started; what

@@ -1,7 +1,10 @@
 // A user function that itself iterates a dataset.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
+#include <optional>
+#include <thread>
 
 #include "penstock/penstock.h"
 
@@ -100,6 +103,54 @@ TEST(NestedIteration, OfAnIteratorMadeOutside) {
   std::vector<std::int64_t> wanted(30);
   std::iota(wanted.begin(), wanted.end(), 0);
   EXPECT_EQ(got, wanted);
+}
+
+// Waiting for itself, it would hang.
+TEST(NestedIteration, OfTheIteratorItselfIsAnError) {
+  for (const int budget : {1, 4}) {
+    std::optional<Iterator> own;
+    std::atomic<bool> made = false;
+    const Dataset dataset =
+        Dataset::range(3)
+            .map([&](std::int64_t) -> StatusOr<std::int64_t> {
+              while (!made.load()) std::this_thread::yield();
+              const auto got = own->try_next();
+              if (!got.ok()) return got.status();
+              return 1;
+            })
+            .with_options({.cpu_budget = budget});
+    own.emplace(dataset.iterator());
+    made = true;
+    for (int i = 0; i < 3; ++i) {
+      const auto got = own->try_next();
+      ASSERT_FALSE(got.ok());
+      EXPECT_EQ(got.status().code(), StatusCode::kFailedPrecondition);
+      EXPECT_NE(got.status().message().find("wait for itself"),
+                absl::string_view::npos)
+          << got.status();
+    }
+    EXPECT_FALSE(own->next().has_value());
+  }
+}
+
+TEST(NestedIteration, ClosingTheIteratorItselfIsAnError) {
+  std::optional<Iterator> own;
+  std::atomic<bool> made = false;
+  std::string said;
+  const Dataset dataset = Dataset::range(1).map([&](std::int64_t x) {
+    while (!made.load()) std::this_thread::yield();
+    try {
+      own->close();
+    } catch (const Error& e) {
+      said = e.what();
+    }
+    return x;
+  });
+  own.emplace(dataset.iterator());
+  made = true;
+  EXPECT_EQ(own->try_next().status().code(), StatusCode::kCancelled);
+  own->close();
+  EXPECT_NE(said.find("wait for itself"), std::string::npos) << said;
 }
 
 TEST(NestedIteration, ErrorsInsideAreErrorsOutside) {

@@ -25,6 +25,41 @@ TEST(SharedGraph, IsNotVisitedOncePerPath) {
   EXPECT_EQ((*restored.next())[0].value<std::int64_t>(), 1);
 }
 
+// 100,000 of them overflowed the stack when they were planned or destroyed.
+TEST(LongGraph, HasALimitThatIsSaid) {
+  const auto plus_one = [](std::int64_t x) { return x + 1; };
+  Dataset maps = Dataset::range(3);
+  for (int i = 1; i < 4000; ++i) maps = maps.map(plus_one);
+  try {
+    (void)maps.map(plus_one);
+    FAIL() << "4,001 stages";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(e.what()).find("map: a chain has at most 4000"),
+              std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(maps.at(1)[0].value<std::int64_t>(), 4000);
+  Iterator it = maps.iterator();
+  EXPECT_EQ((*it.next())[0].value<std::int64_t>(), 3999);
+  Iterator restored = maps.iterator(it.state_dict());
+  EXPECT_EQ((*restored.next())[0].value<std::int64_t>(), 4000);
+}
+
+TEST(LongGraph, ContinuesFromAStateOfAllItsStages) {
+  Dataset ds = Dataset::from_generator([] {
+    return [i = std::int64_t{0}]() mutable -> std::optional<std::int64_t> {
+      if (i == 3) return std::nullopt;
+      return i++;
+    };
+  });
+  for (int i = 0; i < 1200; ++i) ds = ds.skip(0);
+  Iterator it = ds.iterator();
+  EXPECT_EQ((*it.next())[0].value<std::int64_t>(), 0);
+  Iterator restored = ds.iterator(it.state_dict());
+  EXPECT_EQ((*restored.next())[0].value<std::int64_t>(), 1);
+}
+
 TEST(SharedGraph, IsVisitedOnceByAnErrorPolicy) {
   const Dataset odd =
       Dataset::range(4).map([](std::int64_t x) -> StatusOr<std::int64_t> {

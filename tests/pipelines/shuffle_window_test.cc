@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "penstock/penstock.h"
@@ -79,6 +80,30 @@ TEST(ShuffleWindow, TheOrderDoesNotDependOnIt) {
   const auto log = std::make_shared<Log>();
   EXPECT_EQ(all(shuffled(false, log).iterator()),
             all(shuffled(true, log).iterator()));
+}
+
+// As tf.data: a window of k elements gives its first when it has k.
+TEST(ShuffleWindow, GivesAnElementAsSoonAsItIsFull) {
+  for (const std::int64_t k : {1, 2, 5}) {
+    const auto reads = std::make_shared<std::atomic<std::int64_t>>(0);
+    Iterator it =
+        Dataset::from_generator([reads] {
+          return [reads, i = std::int64_t{
+                             0}]() mutable -> std::optional<std::int64_t> {
+            if (i == 20) return std::nullopt;
+            ++*reads;
+            return i++;
+          };
+        })
+            .shuffle(k, 7)
+            .prefetch(0)
+            .iterator();
+    ASSERT_TRUE(it.next());
+    EXPECT_EQ(reads->load(), k);
+    ASSERT_TRUE(it.next());
+    EXPECT_EQ(reads->load(), k + 1);
+    EXPECT_EQ(all(std::move(it)).size(), 18u);
+  }
 }
 
 TEST(ShuffleWindow, OverFilesContinuesFromAState) {

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
-import math
 import sys
 import tempfile
 
@@ -28,8 +27,6 @@ def examine(build, seconds, verify=False):
         report = ps.doctor(ds, seconds=seconds, consumer=consumer, verify=verify)
         if verify and "fixed" in inspect.signature(build).parameters:
             verify_by_hand(report, build, tmp, seconds, ds, consumer)
-        if verify:
-            predict_again(report, seconds, ds, consumer)
     return report
 
 
@@ -39,18 +36,6 @@ def verify_by_hand(report, build, tmp, seconds, ds, consumer):
         return
     mended, _ = build(tmp, fixed=True)
     report.findings[0].verified_speedup = measured_gain(ds, mended, seconds, consumer)
-
-
-def predict_again(report, seconds, ds, consumer):
-    """A machine that gets faster or slower while the gain is measured counts for
-    neither: the prediction is the mean of one before and one after."""
-    first = report.findings[0] if report.findings else None
-    if first is None or not first.predicted_speedup or not first.verified_speedup:
-        return
-    for again in ps.doctor(ds, seconds=seconds, consumer=consumer).findings:
-        if (again.code, again.stage) == (first.code, first.stage):
-            both = first.predicted_speedup * again.predicted_speedup
-            first.predicted_speedup = math.sqrt(both)
 
 
 def main() -> int:

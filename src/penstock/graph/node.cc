@@ -11,6 +11,10 @@
 namespace penstock {
 namespace {
 
+// Planning, running and destroying go from stage to stage, up to 800 bytes of
+// stack for each of them, and threads have 8 MiB.
+constexpr int kMaxStages = 4000;
+
 /// Of `node` with all that lies under it. A dataset may be used twice, and what
 /// it is made of twice again: `known` has those that were visited.
 Fingerprint fingerprint_of(
@@ -151,6 +155,12 @@ StatusOr<NodeRef> Node::make(std::shared_ptr<const Operator> op,
   }
   node->kept = op->memory() == Memory::kKept ||
                (op->memory() == Memory::kInputs && all_kept);
+  if (index + 1 >= kMaxStages) {
+    return invalid_argument(to_absl(op->op()), ": a chain has at most ",
+                            kMaxStages,
+                            " stages; give a function more to do, or read many "
+                            "datasets by one flat_map or sample_from_datasets");
+  }
   auto spec = op->output_spec(specs);
   if (!spec.ok()) {
     return annotate(spec.status(), absl::StrCat(to_absl(op->op()), ": "));

@@ -314,6 +314,24 @@ struct SequencerTraits {
   int max_active = 0;
 };
 
+/// What a sequencer that waits for more rows must hold to go on.
+struct MemoryNeed {
+  /// Judged by the rows it holds; 0: by those that wait at its input.
+  std::int64_t bytes = 0;
+  /// What the user can do besides raising memory_budget.
+  std::string_view remedy = "make the buffer smaller";
+};
+
+/// What `rows` rows take, if `known` rows take `bytes`; 0 if none are known.
+inline std::int64_t scaled_bytes(std::int64_t bytes, std::int64_t rows,
+                                 std::int64_t known) {
+  constexpr double kMost = std::int64_t{1} << 62;
+  if (known <= 0) return 0;
+  return static_cast<std::int64_t>(
+      std::min(kMost, static_cast<double>(bytes) / static_cast<double>(known) *
+                          static_cast<double>(rows)));
+}
+
 class Sequencer {
  public:
   virtual ~Sequencer() = default;
@@ -331,6 +349,8 @@ class Sequencer {
   /// Payload bytes the state keeps alive in other form than as Rows, which
   /// are charged already. Asked after each run of steps: must be cheap.
   virtual std::int64_t held_bytes(const SequencerState&) const { return 0; }
+  /// For the error when the budget is too small. Called between steps.
+  virtual MemoryNeed memory_need(const SequencerState&) const { return {}; }
 };
 
 // --------------------------------------------------------------------------

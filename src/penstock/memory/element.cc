@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "penstock/base/error.h"
+#include "penstock/memory/ragged.h"
 
 namespace penstock {
 namespace {
@@ -91,6 +92,13 @@ Element Element::ragged(Tensor values, std::vector<Tensor> row_splits) {
   Leaves leaves;
   leaves.push_back(std::move(values));
   for (Tensor& t : row_splits) leaves.push_back(std::move(t));
+  for (const Tensor& t : leaves) {
+    if (!t.defined()) {
+      throw Error(invalid_argument("ragged: tensors must be defined"));
+    }
+  }
+  const Status status = check_ragged({leaves.data(), leaves.size()});
+  if (!status.ok()) throw Error(status);
   return {s, std::move(leaves)};
 }
 

@@ -40,7 +40,8 @@ class Element {
   /// The same, and for a key that comes twice.
   static Element dict(std::vector<std::pair<std::string, Element>> items);
   static Element absent() { return Element(Structure::absent(), {}); }
-  /// Rows of different length: `row_splits` are int64, one per level.
+  /// Rows of different length: `row_splits` are int64, one per level, and rise
+  /// from 0 to the rows below. Throws Error if they do not.
   static Element ragged(Tensor values, std::vector<Tensor> row_splits);
 
   const Structure* structure() const { return structure_; }

@@ -146,8 +146,9 @@ TEST(ElementCodec, RefusesDeepNesting) {
 TEST(ElementCodec, RefusesSplitsOutsideTheValues) {
   for (const auto& splits : std::vector<std::vector<std::int64_t>>{
            {0, 4}, {0, 2, 1}, {1, 3}, {-1, 3}, {0, -1}}) {
-    const Element bad = Element::ragged(Tensor::from<std::int64_t>({1, 2, 3}),
-                                        {Tensor::from(splits)});
+    const Element bad(
+        Structure::ragged(1),
+        {Tensor::from<std::int64_t>({1, 2, 3}), Tensor::from(splits)});
     EXPECT_EQ(decode_element(*encode_element(bad)).status().code(),
               StatusCode::kDataLoss);
   }

@@ -90,6 +90,22 @@ TEST(Element, RaggedHoldsValuesAndSplits) {
   EXPECT_EQ(e.to_string(), "ragged([1, 2, 3], [0, 2, 3])");
 }
 
+TEST(Element, RaggedRefusesSplitsThatAreNone) {
+  using Ints = std::vector<std::int64_t>;
+  const Tensor values = Tensor::from(Ints{1, 2, 3});
+  for (const Ints& splits :
+       {Ints{}, Ints{0, 2}, Ints{0, 4}, Ints{1, 3}, Ints{0, 2, 1, 3}}) {
+    EXPECT_THROW(Element::ragged(values, {Tensor::from(splits)}), Error);
+  }
+  const Tensor good = Tensor::from(Ints{0, 2, 3});
+  EXPECT_THROW(Element::ragged(values, {Tensor::from({0, 2, 3})}), Error);
+  EXPECT_THROW(Element::ragged(values, {good, good}), Error);
+  EXPECT_THROW(Element::ragged(Tensor(), {good}), Error);
+  EXPECT_THROW(Element::ragged(values, {Tensor()}), Error);
+  EXPECT_THROW(Element::ragged(Tensor::scalar(1), {good}), Error);
+  EXPECT_NO_THROW(Element::ragged(values, {Tensor::from(Ints{0, 1, 2}), good}));
+}
+
 TEST(Element, RefusesUndefinedChildrenAndAKeyTwice) {
   const Element one = Tensor::scalar(1);
   EXPECT_THROW(Element::tuple({one, Element()}), Error);

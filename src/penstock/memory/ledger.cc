@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -54,10 +55,28 @@ std::int64_t available_memory() {
   return available;
 }
 
+thread_local Settlement* t_settlement = nullptr;
+
 }  // namespace
+
+Settlement::Settlement(Account& account)
+    : account_(account), outer_(std::exchange(t_settlement, this)) {}
+
+Settlement::~Settlement() {
+  t_settlement = outer_;
+  account_.add(net_);
+}
 
 void Account::add(std::int64_t bytes) {
   if (bytes == 0) return;
+  if (t_settlement != nullptr && &t_settlement->account_ == this) {
+    t_settlement->net_ += bytes;
+  } else {
+    enter(bytes);
+  }
+}
+
+void Account::enter(std::int64_t bytes) {
   const std::int64_t now =
       used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::int64_t peak = peak_.load(std::memory_order_relaxed);

@@ -31,11 +31,31 @@ class Account {
   static Account& process();
 
  private:
+  friend class Settlement;
+  void enter(std::int64_t bytes);
+
   // Of a line of its own: all who hold blocks write to it.
   alignas(64) std::atomic<std::int64_t> used_{0};
   std::atomic<std::int64_t> peak_{0};
   const std::int64_t budget_;
   Account* const parent_;
+};
+
+/// While it lives, what its thread charges to `account` and lets go of there is
+/// summed up; the sum enters when it ends. So bytes that change hands are
+/// neither free for others in between nor counted twice.
+class Settlement {
+ public:
+  explicit Settlement(Account& account);
+  ~Settlement();
+  Settlement(const Settlement&) = delete;
+  Settlement& operator=(const Settlement&) = delete;
+
+ private:
+  friend class Account;
+  Account& account_;
+  std::int64_t net_ = 0;
+  Settlement* const outer_;
 };
 
 /// Bytes charged to an account until this is gone.

@@ -57,6 +57,45 @@ TEST(Charge, AssigningReleasesWhatItHeldAtOnce) {
   EXPECT_EQ(a.bytes(), 10);
 }
 
+TEST(Settlement, CountsBytesThatChangeHandsOnceAndAllTheTime) {
+  Account process(1000);
+  Account account(1000, &process);
+  Account other(1000, &process);
+  Charge input(&account, 100);
+  Charge kept;
+  {
+    const Settlement settlement(account);
+    const Charge elsewhere(&other, 5);
+    EXPECT_EQ(process.used(), 105);
+    input.reset();
+    EXPECT_EQ(account.used(), 100);  // not free for others meanwhile
+    kept = Charge(&account, 70);
+    EXPECT_EQ(account.used(), 100);
+  }
+  EXPECT_EQ(account.used(), 70);
+  EXPECT_EQ(account.peak(), 100);
+  EXPECT_EQ(process.used(), 70);
+}
+
+TEST(Settlement, IsOfItsOwnThreadAndAccount) {
+  Account account(1000);
+  Account inner(1000);
+  const Settlement settlement(account);
+  Charge a(&account, 10);
+  EXPECT_EQ(account.used(), 0);
+  {
+    const Settlement nested(inner);
+    const Charge b(&inner, 20);
+    EXPECT_EQ(inner.used(), 0);
+  }
+  EXPECT_EQ(inner.peak(), 0);
+  std::thread([&] {
+    const Charge c(&account, 30);
+    EXPECT_EQ(account.used(), 30);
+  }).join();
+  EXPECT_EQ(account.used(), 0);
+}
+
 TEST(Charge, MergesIntoOneOfTheGivenSize) {
   Account account(1000);
   Account other(1000);

@@ -32,15 +32,33 @@ Status status_of_current_exception() {
 
 namespace {
 
+bool all_defined(const Element& element) {
+  bool defined = element.defined();
+  for (const Tensor& t : element.leaves()) defined = defined && t.defined();
+  return defined;
+}
+
 Status check_defined(const Element& result) {
-  bool defined = result.defined();
-  for (const Tensor& t : result.leaves()) defined = defined && t.defined();
-  if (defined) [[likely]]
+  if (all_defined(result)) [[likely]]
     return absl::OkStatus();
   return absl::InvalidArgumentError("the function returned nothing");
 }
 
 }  // namespace
+
+Status check_source_element(const Spec& spec, const Element& element) {
+  if (!all_defined(element)) {
+    return invalid_argument("the source gave an ",
+                            element.defined()
+                                ? "element with an undefined tensor"
+                                : "empty element");
+  }
+  if (element.size() != element.structure()->num_leaves()) {
+    return invalid_argument("the source gave ", element.size(), " tensors for ",
+                            element.structure()->to_string());
+  }
+  return spec.check(element);
+}
 
 StatusOr<Spec> declared_result(const Spec& declared, const Spec& given) {
   if (!declared.known()) return given;

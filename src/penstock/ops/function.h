@@ -61,6 +61,10 @@ Status apply_rowwise(
     const std::function<StatusOr<Element>(const Element&, std::int64_t row)>&
         fn);
 
+/// OK, or what is wrong with an element that a source of the user gave: it is
+/// empty, holds an undefined tensor, or is not as `spec` says.
+Status check_source_element(const Spec& spec, const Element& element);
+
 /// What an exception that is being handled means as a status.
 Status status_of_current_exception();
 

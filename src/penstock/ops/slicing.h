@@ -2,9 +2,21 @@
 // with one counter, that also maps indices.
 #pragma once
 
+#include <optional>
+
 #include "penstock/graph/operator.h"
 
 namespace penstock::ops {
+
+/// The error behind which no more rows come, if `rows` end with it: what
+/// passes over rows must let it out, or data would be missing silently.
+inline std::optional<Rows> last_error(const Rows& rows) {
+  if (rows.is_lazy() || rows.block().errors().empty()) return std::nullopt;
+  const std::int64_t last = rows.size() - 1;
+  const ElementError* error = rows.block().error_at(rows.at(last));
+  if (error == nullptr || !error->loses_rows()) return std::nullopt;
+  return rows.slice(last, last + 1);
+}
 
 class CountingOp : public SequencerOp, public IndexedOp {
  public:

@@ -146,16 +146,21 @@ bool IteratorCore::next_if_ready(Element& element, ErrorRef& error,
 IteratorCore::Next IteratorCore::next(
     Element& element, ErrorRef& error,
     const std::function<bool()>& interrupted) {
+  const auto fail = [&](Status status) {
+    auto e = std::make_shared<ElementError>();
+    e->status = std::move(status);
+    error = std::move(e);
+    return Next::kError;
+  };
+  if (Run::current_depth() > 0 && run_->worked_for_here()) {
+    return fail(absl::FailedPreconditionError(
+        "next() was called by a function of this very iterator, which would "
+        "wait for itself"));
+  }
   std::lock_guard lock(mutex_);
   row_ = scalar_lane_.close(row_);
   if (row_ == end_) {
     if (ended_) return Next::kEnd;
-    const auto fail = [&](Status status) {
-      auto e = std::make_shared<ElementError>();
-      e->status = std::move(status);
-      error = std::move(e);
-      return Next::kError;
-    };
     if (Run::current_depth() > kMaxNesting) {
       return fail(absl::FailedPreconditionError(absl::StrCat(
           "iterators are nested more than ", kMaxNesting,
@@ -288,6 +293,11 @@ bool IteratorCore::close(std::int64_t timeout_ns) {
     // The threads that used it are gone, perhaps with locks held.
     new std::shared_ptr<Run>(std::move(run_));
     return true;
+  }
+  if (run_->worked_for_here()) {
+    run_->cancel();
+    closed_.store(false);
+    return false;
   }
   if (!run_->close(timeout_ns)) {
     closed_.store(false);

@@ -62,7 +62,8 @@ class IteratorCore {
   Trace stop_trace() { return run_->stop_trace(); }
   void cancel();
   /// False when user code still ran after `timeout_ns` (below zero: waits for
-  /// it). The iterator is cancelled then, and can be closed again.
+  /// it). The iterator is cancelled then, and can be closed again. A function
+  /// of the iterator itself is not waited for: false at once.
   bool close(std::int64_t timeout_ns = -1);
   /// Lets go of user code that still runs: it frees what it uses itself.
   void abandon();

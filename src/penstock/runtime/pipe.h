@@ -290,6 +290,7 @@ class SegmentPipe final : public Pipe {
   mutable std::int64_t unshared_rows_ = 0;
   double ns_per_row_ = 0;
   double bytes_per_row_ = 0;
+  double bytes_per_kept_row_ = 0;  // behind filters: of a row that came out
 
  public:
   std::int64_t completed_calls = 0;

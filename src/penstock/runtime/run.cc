@@ -16,13 +16,22 @@ constexpr std::int64_t kRecentRows = 4096;  // that tell what a row takes
 // Of the code that this thread runs: 1 inside a function of an iterator, 2
 // inside a function of an iterator that such a function made, and so on.
 thread_local int t_depth = 0;
+thread_local const struct WorkScope* t_work = nullptr;
 
-struct DepthScope {
-  explicit DepthScope(int depth) : outer(std::exchange(t_depth, depth)) {}
-  ~DepthScope() { t_depth = outer; }
-  DepthScope(const DepthScope&) = delete;
-  DepthScope& operator=(const DepthScope&) = delete;
-  const int outer;
+struct WorkScope {
+  WorkScope(const Run* worked_for, int depth)
+      : run(worked_for),
+        outer_depth(std::exchange(t_depth, depth)),
+        outer(std::exchange(t_work, this)) {}
+  ~WorkScope() {
+    t_depth = outer_depth;
+    t_work = outer;
+  }
+  WorkScope(const WorkScope&) = delete;
+  WorkScope& operator=(const WorkScope&) = delete;
+  const Run* const run;
+  const int outer_depth;
+  const WorkScope* const outer;
 };
 
 }  // namespace
@@ -180,8 +189,15 @@ std::int64_t Run::claim_time() {
 
 int Run::current_depth() { return t_depth; }
 
+bool Run::worked_for_here() const {
+  for (const WorkScope* work = t_work; work != nullptr; work = work->outer) {
+    if (work->run == this) return true;
+  }
+  return false;
+}
+
 void Run::execute(Work& work) {
-  const DepthScope depth(config_.depth + 1);
+  const WorkScope scope(this, config_.depth + 1);
   if (work.tracer) return execute_traced(work);
   work.pipe->run(work);
 }

@@ -170,6 +170,9 @@ class Run : public std::enable_shared_from_this<Run> {
   void execute(Work& work);
   /// How many runs the calling thread works for, each inside the next.
   static int current_depth();
+  /// Whether the calling thread works for this one: waiting for it would have
+  /// no end.
+  bool worked_for_here() const;
   /// Files the result. With `next`: claims the next CPU work in the same
   /// breath, and gives whether there is some.
   bool complete(Work& work, Work* next = nullptr);

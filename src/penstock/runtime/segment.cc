@@ -582,6 +582,11 @@ void SegmentPipe::learn(const Work& work) {
   const double weight = anew ? 1.0 : 0.25;
   ns_per_row_ += weight * (ns - ns_per_row_);
   bytes_per_row_ += weight * (bytes - bytes_per_row_);
+  if (filters > 0 && work.output.size > 0) {
+    const double kept = static_cast<double>(work.bytes) /
+                        static_cast<double>(work.output.size * granularity);
+    bytes_per_kept_row_ += weight * (kept - bytes_per_kept_row_);
+  }
   if (work.sample && !work.resumed) {
     // What it read is held by nobody else; what it was given is.
     double most = 0;

@@ -56,7 +56,9 @@ double SegmentPipe::bytes_to_claim() const {
     return kUnknownShare * budget / static_cast<double>(granularity) +
            passing_per_row_;
   }
-  return std::max(bytes_per_row_ + passing_per_row_, 8.0);
+  // A filter may keep all of the next rows.
+  return std::max(
+      std::max(bytes_per_row_, bytes_per_kept_row_) + passing_per_row_, 8.0);
 }
 
 // Elements that alone are larger than the budget become errors.

@@ -571,6 +571,9 @@ void SequencerPipe::run(Work& work) {
   if (traits_.user_code) run_.scheduler().user_code_begin(&run_, stage_);
   std::int64_t emitted = 0;
   std::int64_t bytes = 0;
+  // Rows that move from the inputs to the state and on to the output are
+  // charged all the time, and once.
+  const Settlement settlement(run_.account());
   for (int i = 0; i < kMaxStepsPerClaim && !run_.cancelled(); ++i) {
     // A snapshot inside a script would have to hold the rest of it.
     if (script_.empty() &&
@@ -608,6 +611,7 @@ void SequencerPipe::run(Work& work) {
   }
   if (traits_.user_code) run_.scheduler().user_code_end();
   work.reservation.reset();
+  held_.resize(op_->held_bytes(*state_));
   work.bytes = bytes;
   if (counters.any()) work.done.emplace_back(stage_, counters);
   work.finished = clock.now();
@@ -629,10 +633,8 @@ void SequencerPipe::complete(Work& work) {
     if (pipes_[i]) run_.retire(std::move(pipes_[i]));
   }
   closed_.clear();
-  const std::int64_t own = op_->held_bytes(*state_);
-  held_.resize(own);
   const std::int64_t kept =
-      own + (holds_rows_ ? holds_rows_->row_bytes(*state_) : 0);
+      held_.bytes() + (holds_rows_ ? holds_rows_->row_bytes(*state_) : 0);
   // One that has rows to give may let them go.
   note_kept(work.step.kind == Step::Kind::kNeed ? kept : 0);
   std::int64_t made = 0;
@@ -644,21 +646,27 @@ void SequencerPipe::complete(Work& work) {
   if (work.step.kind == Step::Kind::kNeed && run_.account().available() <= 0) {
     // Bytes that only this stage could let go, and it wants more of them. What
     // other inputs have ready goes out with what it waits for.
-    const std::int64_t inbox =
-        inputs_[static_cast<std::size_t>(work.step.input)].bytes;
+    const Input& waited = inputs_[static_cast<std::size_t>(work.step.input)];
+    const std::int64_t inbox = waited.bytes;
     const std::int64_t held = kept + inbox;
     const std::int64_t budget = run_.config().memory_budget;
     // The consumer waits for this stage, so no other will let anything go.
     const bool alone = critical_ && work.emitted.empty() && held > 0;
     const std::int64_t all = run_.kept() + inbox;
     if (held >= budget || (alone && all >= budget)) {
+      MemoryNeed need = op_->memory_need(*state_);
+      if (need.bytes == 0) {
+        need.bytes = scaled_bytes(inbox, work.step.rows, waited.rows);
+      }
       fail(
           absl::ResourceExhaustedError(absl::StrCat(
               "holds ", held, " bytes ",
               held < budget ? absl::StrCat("(", all, " with the other stages) ")
                             : "",
-              "and needs more, but memory_budget is ", budget,
-              " bytes; raise memory_budget or make the buffer smaller")),
+              "and needs ",
+              need.bytes > held ? absl::StrCat(need.bytes) : "more",
+              ", but memory_budget is ", budget,
+              " bytes; raise memory_budget or ", to_absl(need.remedy))),
           work);
     }
   }

@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::string_view kMagic = "PSTK";
 constexpr std::uint64_t kVersion = 1;
-constexpr int kMaxDepth = 1000;
+// Of marks inside of marks: one for each stage, and those of the datasets that
+// it opened.
+constexpr int kMaxDepth = 10'000;
 
 // What an unordered stage handed on since `s`, then what it had yet to repeat.
 std::vector<std::pair<std::int64_t, std::int64_t>> deliveries_from(

@@ -49,6 +49,9 @@ class Regroup final : public Sequencer {
     }
     return Step::more();
   }
+  MemoryNeed memory_need(const SequencerState&) const override {
+    return {.remedy = "make batch_size smaller"};
+  }
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
     writer.own.i64(s.as<Passed>().rows);
   }

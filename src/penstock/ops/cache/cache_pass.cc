@@ -53,6 +53,14 @@ class CachePass final : public Sequencer, public HoldsRows {
     const auto& state = s.as<Pass>();
     return state.fill ? state.fill->held_bytes() : 0;
   }
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    const auto& state = s.as<Pass>();
+    const Cardinality all = state.input->cardinality;
+    return {all.finite()
+                ? scaled_bytes(row_bytes(s), all.value(), state.position)
+                : 0,
+            "keep the elements in a file: cache(path)"};
+  }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {

@@ -31,7 +31,7 @@ class Choose final : public SequencerOp {
                         stop_ ? "" : ", stop_on_empty_dataset=false", ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec> inputs) const override {
-    const Spec& choice = inputs[0];
+    const Spec& choice = inputs.back();
     const bool fits =
         !choice.known() || (choice.structure() == Structure::leaf() &&
                             (choice.leaves()[0].dtype == DType::kInvalid ||
@@ -41,16 +41,17 @@ class Choose final : public SequencerOp {
       return invalid_argument("choice must give int64 scalars, it gives ",
                               choice.to_string());
     }
-    return common_spec(inputs.subspan(1));
+    return common_spec(inputs.first(inputs.size() - 1));
   }
   Cardinality cardinality(std::span<const Cardinality> in) const override {
-    if (in[0] == Cardinality(0)) return 0;
+    const Cardinality choices = in.back();
+    if (choices == Cardinality(0)) return 0;
     bool all_infinite = true;
-    for (const Cardinality c : in.subspan(1)) {
+    for (const Cardinality c : in.first(in.size() - 1)) {
       all_infinite &= c.is_infinite();
     }
     // Every choice gives one element, be it an error.
-    if (all_infinite) return in[0];
+    if (all_infinite) return choices;
     return Cardinality::unknown();
   }
   void add_to(Fingerprint& fp) const override {
@@ -73,33 +74,34 @@ class Choose final : public SequencerOp {
                       Outputs& out) const override {
     std::int64_t room = out.room();
     for (int parts = 0; room > 0 && parts < kMaxChosenParts;) {
-      if (in.available(0) == 0) {
-        return in.ended(0) ? Step::end() : Step::need(0, room);
+      if (in.available(choice_input()) == 0) {
+        return in.ended(choice_input()) ? Step::end()
+                                        : Step::need(choice_input(), room);
       }
       if (!stop_ && all_ended(in)) return Step::end();
-      const Rows choice = in.peek(0, 1);
+      const Rows choice = in.peek(choice_input(), 1);
       const Block& block = choice.block();
       const std::int64_t row = choice.at(0);
       StatusOr<std::int64_t> chosen = value_of(block, row);
       if (ErrorRef error = block.error_ref(row)) {
-        in.take(0, 1);
+        in.take(choice_input(), 1);
         Block failed(nullptr, {}, 1, block.origins().slice(row));
         failed.errors().emplace_back(0, std::move(error));
         out.emit(Rows(BlockRef(make_ref<SharedBlock>(std::move(failed)))));
       } else if (!chosen.ok()) {
         out.emit_error(chosen.status(), block.origins().at(row));
-        in.take(0, 1);
+        in.take(choice_input(), 1);
       } else {
-        const int input = static_cast<int>(*chosen) + 1;
+        const int input = static_cast<int>(*chosen);
         if (in.available(input) > 0) {
           out.emit(in.take(input, 1));
-          in.take(0, 1);
+          in.take(choice_input(), 1);
         } else if (!in.ended(input)) {
           return need(s.as<Choices>(), input, in);
         } else if (stop_) {
           return Step::end();
         } else {
-          in.take(0, 1);
+          in.take(choice_input(), 1);
           continue;
         }
       }
@@ -114,17 +116,20 @@ class Choose final : public SequencerOp {
   }
 
  private:
+  /// Behind the datasets, which are numbered as choices name them.
+  int choice_input() const { return static_cast<int>(n_); }
+
   /// Waits for `input`, and says which ones the choices at hand name after it.
   Step need(Choices& state, int input, const Inputs& in) const {
-    const Rows choices = in.peek(0, kForeseenChoices);
+    const Rows choices = in.peek(choice_input(), kForeseenChoices);
     state.turns.cycle = 0;
-    state.turns.next.assign(1, 0);
+    state.turns.next.assign(1, choice_input());
     state.turns.inputs.assign(1, input);
     for (std::int64_t i = 1; i < choices.size(); ++i) {
       const StatusOr<std::int64_t> chosen =
           value_of(choices.block(), choices.at(i));
       state.turns.inputs.push_back(
-          chosen.ok() ? static_cast<int>(*chosen) + 1 : TurnOrder::kAtHand);
+          chosen.ok() ? static_cast<int>(*chosen) : TurnOrder::kAtHand);
     }
     Step step = Step::need(input);
     step.turns = &state.turns;
@@ -145,7 +150,7 @@ class Choose final : public SequencerOp {
     return value;
   }
   bool all_ended(const Inputs& in) const {
-    for (int i = 1; i <= static_cast<int>(n_); ++i) {
+    for (int i = 0; i < static_cast<int>(n_); ++i) {
       if (in.available(i) > 0 || !in.ended(i)) return false;
     }
     return true;

@@ -42,6 +42,16 @@ TEST(ChooseFromDatasets, PassesOverEmptyOnesIfAsked) {
               ElementsAre("100", "0", "101"));
 }
 
+TEST(ChooseFromDatasets, ErrorsNumberTheDatasetsAsChoicesDo) {
+  const Dataset fails =
+      Dataset::range(3).map([](std::int64_t) -> StatusOr<std::int64_t> {
+        return absl::DataLossError("planted");
+      });
+  EXPECT_THAT(outcomes(Dataset::choose_from_datasets({Dataset::range(3), fails},
+                                                     choices({0, 1}))),
+              ElementsAre("0", HasSubstr("choose_from_datasets#2[1].map#1")));
+}
+
 TEST(ChooseFromDatasets, EndlessChoicesEndWithTheLastDataset) {
   EXPECT_THAT(
       outcomes(Dataset::choose_from_datasets(

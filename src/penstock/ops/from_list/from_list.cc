@@ -95,6 +95,13 @@ StatusOr<std::shared_ptr<const Operator>> make_from_list(
       return invalid_argument("from_list: element ", i,
                               " must be defined, got an empty one");
     }
+    for (const Tensor& t : elements[i].leaves()) {
+      if (t.defined()) continue;
+      return invalid_argument(
+          "from_list: every tensor must be defined, one of "
+          "element ",
+          i, " is not");
+    }
     if (i == 0) {
       spec = Spec::of(elements[0]);
       continue;

@@ -52,6 +52,10 @@ TEST(FromList, RefusesMixedStructuresAndDtypes) {
               Dataset::from_list({Tensor::scalar(1), Element()});
             }),
             "from_list: element 1 must be defined, got an empty one");
+  EXPECT_EQ(error_of([] {
+              Dataset::from_list({Tensor::scalar(1), Tensor()});
+            }),
+            "from_list: every tensor must be defined, one of element 1 is not");
 }
 
 TEST(FromList, MayBeEmpty) {

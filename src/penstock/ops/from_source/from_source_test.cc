@@ -181,6 +181,50 @@ class Squares : public RandomAccessSource {
   std::int64_t size_;
 };
 
+// A batch or a window of it would have read memory that is not there.
+TEST(Sources, AnElementWithAnUndefinedTensorIsAnError) {
+  const auto broken = [](std::int64_t i) -> Element {
+    if (i != 1) return Tensor::scalar(i);
+    return Element(Structure::leaf(), {Tensor()});
+  };
+  const Dataset by_index = Dataset::from_indexable(3, broken);
+  const Dataset in_order = Dataset::from_generator([&] {
+    return [&, i = std::int64_t{0}]() mutable -> std::optional<Element> {
+      if (i == 3) return std::nullopt;
+      return broken(i++);
+    };
+  });
+  for (const Dataset& ds : {by_index, in_order}) {
+    EXPECT_THAT(drain(ds),
+                ElementsAre("0", HasSubstr("undefined tensor"), "2"));
+    EXPECT_THAT(drain(ds.batch(3)), ElementsAre(HasSubstr("undefined tensor")));
+  }
+  const Dataset short_one = Dataset::from_indexable(1, [](std::int64_t) {
+    return Element(Structure::leaves(2), {Tensor::scalar(1)});
+  });
+  EXPECT_THAT(drain(short_one), ElementsAre(HasSubstr("gave 1 tensors for")));
+}
+
+// Data that is missing must show, also where rows are passed over.
+TEST(SequentialSource, AnErrorThatEndsItIsNotPassedOver) {
+  const Dataset fails = Dataset::from_generator([] {
+    return [i = std::int64_t{
+                0}]() mutable -> StatusOr<std::optional<std::int64_t>> {
+      if (i == 3) return absl::DataLossError("torn");
+      return i++;
+    };
+  });
+  EXPECT_THAT(drain(fails.skip(2)), ElementsAre("2", HasSubstr("torn")));
+  EXPECT_THAT(drain(fails.skip(3)), ElementsAre(HasSubstr("torn")));
+  EXPECT_THAT(drain(fails.skip(10)), ElementsAre(HasSubstr("torn")));
+  EXPECT_THAT(drain(fails.shard(2, 0)),
+              ElementsAre("0", "2", HasSubstr("torn")));
+  EXPECT_THAT(drain(fails.shard(2, 1)), ElementsAre("1", HasSubstr("torn")));
+  EXPECT_THAT(drain(fails.window(1, {.shift = 5})),
+              ElementsAre(HasSubstr("dataset"), HasSubstr("torn")));
+  EXPECT_THAT(drain(fails.take(2)), ElementsAre("0", "1"));
+}
+
 TEST(RandomAccessSource, IsIndexed) {
   const Dataset ds = Dataset::from_source(std::make_shared<Squares>(100));
   EXPECT_EQ(ds.cardinality(), Cardinality(100));

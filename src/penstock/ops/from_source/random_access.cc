@@ -84,10 +84,7 @@ class RandomAccess final : public IndexedSourceOp {
 
  private:
   Status check(const Element& element) const {
-    if (!element.defined()) {
-      return invalid_argument("the source gave an empty element");
-    }
-    return spec_.check(element);
+    return check_source_element(spec_, element);
   }
 
   std::shared_ptr<const RandomAccessSource> source_;

@@ -291,11 +291,9 @@ class Sequential final : public SequencerOp {
       read.error = state.error(std::move(status), std::current_exception());
       return read;
     }
-    Status status = read.element.defined()
-                        ? options_.spec.check(read.element)
-                        : invalid_argument("the source gave an empty element");
+    Status status = check_source_element(options_.spec, read.element);
     read.kind = status.ok() ? Read::Kind::kElement : Read::Kind::kError;
-    if (!status.ok()) read.error = state.error(std::move(status));
+    if (!status.ok()) read.error = state.error(std::move(status), {}, false);
     return read;
   }
 

@@ -102,9 +102,10 @@ TEST(FromTensorSlices, RefusesWhatHasNoRows) {
   EXPECT_THAT(error_of([] { Dataset::from_tensor_slices(Element()); }),
               HasSubstr("needs at least one tensor"));
   EXPECT_THAT(error_of([] {
-                Dataset::from_tensor_slices(Element::ragged(
-                    Tensor::from({1, 2, 3}),
-                    {Tensor::from(std::vector<std::int64_t>{0, 2})}));
+                Dataset::from_tensor_slices(
+                    Element(Structure::ragged(1),
+                            {Tensor::from({1, 2, 3}),
+                             Tensor::from(std::vector<std::int64_t>{0, 2})}));
               }),
               HasSubstr("from_tensor_slices: ragged: row_splits 0 must rise"));
 }

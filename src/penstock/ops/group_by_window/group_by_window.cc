@@ -126,6 +126,19 @@ class Group final : public Sequencer, public HoldsRows {
     return bytes;
   }
 
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    // Until the window that lacks the fewest rows is full.
+    std::int64_t held = 0;
+    std::int64_t lacking = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [key, window] : s.as<GroupState>().windows) {
+      held += window.count;
+      lacking = std::min(lacking, window.capacity - window.count);
+    }
+    const std::int64_t held_bytes = row_bytes(s);
+    return {held_bytes + scaled_bytes(held_bytes, lacking, held),
+            "make window_size smaller"};
+  }
+
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
     auto& state = s.as<GroupState>();

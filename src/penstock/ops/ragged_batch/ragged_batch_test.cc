@@ -125,7 +125,8 @@ TEST(RaggedBatch, NamesElementsThatDoNotFit) {
           ranks.ragged_batch(2).iterator().try_next().status().message()),
       HasSubstr("element 1: ragged: a tensor of shape (1,) has too few"));
   auto bad = Dataset::range(2).map([](const Element&) -> StatusOr<Element> {
-    return Element::ragged(Tensor::from<I64>({1}), {Tensor::from<I64>({0, 5})});
+    return Element(Structure::ragged(1),
+                   {Tensor::from<I64>({1}), Tensor::from<I64>({0, 5})});
   });
   EXPECT_THAT(
       std::string(bad.batch(2).iterator().try_next().status().message()),

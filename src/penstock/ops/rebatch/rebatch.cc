@@ -84,6 +84,11 @@ class Recut final : public Sequencer {
   std::int64_t held_bytes(const SequencerState& s) const override {
     return s.as<RebatchState>().bytes;
   }
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    const auto& state = s.as<RebatchState>();
+    return {scaled_bytes(state.bytes, sizes_.round, state.held),
+            "make batch_size smaller"};
+  }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {

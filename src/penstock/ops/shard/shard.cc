@@ -76,9 +76,12 @@ class Shard final : public CountingOp {
     } else if (last >= 0) {
       state.passed = 1;
     }
+    const std::optional<Rows> error = last_error(rows);
+    const bool apart = error && last != rows.size() - 1;
     if (!kept.empty()) {
       out.emit(Rows::listed(rows.block_ref(), std::move(kept)));
     }
+    if (apart) out.emit(*error);
     return Step::more();
   }
   void save(const SequencerState& s, SnapshotWriter& writer) const override {

@@ -1,12 +1,13 @@
 // shuffle: the elements in random order, from a window or over everything.
 //
 // shuffle(n) is a sequencer with a window of n slots. It fills the window, then
-// lets a random slot out for every element that comes in. An entry leaves at
-// the latest when it is 4 windows old; that bounds what a restore must read
-// again to 5 windows. The order depends on seed, epoch and element numbers
-// only, never on blocks or slots' contents.
+// lets a random slot out and puts the next element in its place. An entry
+// leaves at the latest when it is 4 windows old; that bounds what a restore
+// must read again to 5 windows. The order depends on seed, epoch and element
+// numbers only, never on blocks or slots' contents.
 //
-// State: what came in and went out, and which input elements the slots hold.
+// State: what came in and went out, and which input elements the slots hold: by
+// their age, which is 0 for the slot that waits for the next one.
 // After a restore those are read again from the input.
 //
 // shuffle(kGlobal) maps indices through a permutation that is computed: no
@@ -42,7 +43,8 @@ class ShuffleState final : public SequencerState {
   std::int64_t absorbed = 0;  // elements that came in
   std::int64_t emitted = 0;
   Window window;
-  NarrowInts numbers;  // of the element in each slot
+  NarrowInts numbers;           // of the element in each slot, or to come there
+  std::int64_t free_slot = -1;  // let out, and the next element's
   /// Slots whose entries may come of age, oldest first; they hold numbers up to
   /// `elder`, or something younger by now.
   std::vector<std::int64_t> elders;
@@ -83,6 +85,11 @@ class WindowShuffle final : public Sequencer {
     const auto& state = s.as<ShuffleState>();
     return state.window.bytes() + state.numbers.bytes();
   }
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    return {
+        scaled_bytes(held_bytes(s), size(), s.as<ShuffleState>().window.size()),
+        "make buffer_size smaller"};
+  }
 
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
@@ -100,32 +107,37 @@ class WindowShuffle final : public Sequencer {
       state.reading = state.absorbed;
     }
     if (state.window.size() < size() && !in.ended(0)) {
-      return Step::need(0, size() - state.window.size() + out.room());
+      return Step::need(0, size() - state.window.size() - 1 + out.room());
     }
     // Exchange.
     std::int64_t room = out.room();
-    while (room > 0 && in.available(0) > 0) {
+    if (state.free_slot < 0 && state.window.size() == size()) {
+      let_out(state);
+      --room;
+    }
+    while (room > 0 && state.free_slot >= 0 && in.available(0) > 0) {
       note_mark(state, in);
       const Rows rows = in.take(0, room);
       for (std::int64_t i = 0; i < rows.size(); ++i) {
-        const std::int64_t slot = pick(state);
-        state.window.let_out(slot);
-        state.window.put(slot, rows, i);
-        state.numbers.set(static_cast<std::size_t>(slot), state.absorbed++);
-        if (state.absorbed % size() == 0) find_elders(state);
+        state.window.put(state.free_slot, rows, i);
+        if (++state.absorbed % size() == 0) find_elders(state);
+        let_out(state);
       }
       room -= rows.size();
       state.reading = state.absorbed;
     }
     // Drain.
     if (in.available(0) == 0 && in.ended(0)) {
-      while (room > 0 && state.window.size() > 0) {
-        const std::int64_t slot = pick(state);
-        state.window.let_out(slot);
-        state.window.shrink_into(slot);
-        state.numbers.set(static_cast<std::size_t>(slot), state.numbers.back());
+      while (state.free_slot >= 0 || (room > 0 && state.window.size() > 0)) {
+        if (state.free_slot < 0) {
+          let_out(state);
+          --room;
+        }
+        const auto slot = static_cast<std::size_t>(state.free_slot);
+        state.window.shrink_into(state.free_slot);
+        state.numbers.set(slot, state.numbers.back());
         state.numbers.pop_back();
-        --room;
+        state.free_slot = -1;
       }
     }
     PS_RETURN_IF_ERROR(state.window.flush(out));
@@ -181,6 +193,11 @@ class WindowShuffle final : public Sequencer {
     const std::int64_t from = state.reading;
     for (std::size_t slot = 0; slot < held; ++slot) {
       const std::uint64_t age = own.u64();
+      if (age == 0 && state.free_slot < 0) {
+        state.free_slot = static_cast<std::int64_t>(slot);
+        state.numbers.push_back(state.absorbed);
+        continue;
+      }
       const std::int64_t number =
           state.absorbed - static_cast<std::int64_t>(
                                std::min<std::uint64_t>(age, kMaxEncodedAge));
@@ -191,7 +208,13 @@ class WindowShuffle final : public Sequencer {
       state.numbers.push_back(number);
       state.missing.emplace_back(number, static_cast<std::int64_t>(slot));
     }
-    state.window.reserve(static_cast<std::int64_t>(held));
+    if (state.missing.empty()) {
+      // Nothing is read again that would make the slots.
+      state.numbers.clear();
+      state.free_slot = -1;
+    } else {
+      state.window.reserve(static_cast<std::int64_t>(held));
+    }
     std::sort(state.missing.begin(), state.missing.end());
     for (std::size_t i = 1; i < state.missing.size(); ++i) {
       if (state.missing[i].first == state.missing[i - 1].first) own.fail();
@@ -202,6 +225,13 @@ class WindowShuffle final : public Sequencer {
 
  private:
   std::int64_t size() const { return options_.buffer_size; }
+
+  void let_out(ShuffleState& state) const {
+    state.free_slot = pick(state);
+    state.window.let_out(state.free_slot);
+    state.numbers.set(static_cast<std::size_t>(state.free_slot),
+                      state.absorbed);
+  }
 
   std::int64_t pick(ShuffleState& state) const {
     // Entries that have come of age go first.

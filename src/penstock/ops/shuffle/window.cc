@@ -11,6 +11,10 @@ constexpr std::size_t kMaxColumnWidth = 256;
 // A view may not keep more than this many times its own size alive.
 constexpr std::int64_t kMaxPinRatio = 4;
 
+// A block stays charged until its last row is used: large elements travel in
+// blocks of their own.
+constexpr std::int64_t kBlockBytes = 256 * 1024;
+
 // Room taken in advance, per leaf.
 constexpr std::size_t kMaxExpectedBytes = std::size_t{256} << 20;
 
@@ -129,6 +133,7 @@ void Window::put_handle(std::int64_t slot, const Block& block,
     ++slots_;
   }
   Handle& handle = handles_[at(slot)];
+  handle_bytes_ -= handle.element.byte_size();
   handle.origin = block.origins().at(row);
   handle.error = block.error_ref(row);
   handle.element = handle.error ? Element() : block.element(row);
@@ -176,9 +181,12 @@ void Window::to_handles() {
   for (std::int64_t row = 0; row < rows_out_; ++row) {
     if (next_error < errors_out_.size() &&
         errors_out_[next_error].first == row) {
-      handles_out_.add_error(errors_out_[next_error++].second, origins.at(row));
+      handles_out(0).add_error(errors_out_[next_error++].second,
+                               origins.at(row));
     } else {
-      handles_out_.add(element_of(&Leaf::out, row), origins.at(row));
+      Element element = element_of(&Leaf::out, row);
+      const std::int64_t bytes = element.byte_size();
+      handles_out(bytes).add(std::move(element), origins.at(row));
     }
   }
   form_ = Form::kHandles;
@@ -195,6 +203,15 @@ Origin Window::origin_of(std::int64_t slot) const {
   return {paths_.empty() ? path_ : paths_[at(slot)], ordinals_[at(slot)]};
 }
 
+BlockBuilder& Window::handles_out(std::int64_t bytes) {
+  if (handles_out_.empty() || last_out_bytes_ + bytes > kBlockBytes) {
+    handles_out_.emplace_back();
+    last_out_bytes_ = 0;
+  }
+  last_out_bytes_ += bytes;
+  return handles_out_.back();
+}
+
 void Window::let_out(std::int64_t slot) {
   switch (form_) {
     case Form::kEmpty:
@@ -204,12 +221,14 @@ void Window::let_out(std::int64_t slot) {
       return;
     case Form::kHandles: {
       Handle& handle = handles_[at(slot)];
-      handle_bytes_ -= handle.element.byte_size();
+      const std::int64_t bytes = handle.element.byte_size();
+      handle_bytes_ -= bytes;
       if (handle.error) {
-        handles_out_.add_error(std::move(handle.error),
-                               std::move(handle.origin));
+        handles_out(0).add_error(std::move(handle.error),
+                                 std::move(handle.origin));
       } else {
-        handles_out_.add(std::move(handle.element), std::move(handle.origin));
+        handles_out(bytes).add(std::move(handle.element),
+                               std::move(handle.origin));
       }
       handle = {};
       return;
@@ -269,11 +288,11 @@ Status Window::flush(Outputs& out) {
     out.emit(Rows::listed(nullptr, std::move(positions_out_)));
     positions_out_.clear();
   }
-  if (handles_out_.size() > 0) {
-    PS_ASSIGN_OR_RETURN(Block block, handles_out_.finish());
-    handles_out_ = BlockBuilder();
+  for (BlockBuilder& handles : handles_out_) {
+    PS_ASSIGN_OR_RETURN(Block block, handles.finish());
     out.emit_block(std::move(block));
   }
+  handles_out_.clear();
   if (rows_out_ > 0) {
     Block::Columns columns;
     for (Leaf& leaf : leaves_) {

@@ -52,6 +52,8 @@ class Window {
   std::size_t expected_room(std::size_t width) const;
   void to_handles();
   void put_handle(std::int64_t slot, const Block& block, std::int64_t row);
+  /// Where an element of so many bytes goes that is let out.
+  BlockBuilder& handles_out(std::int64_t bytes);
   Origin origin_of(std::int64_t slot) const;
   Element element_of(const std::vector<std::byte> Leaf::*store,
                      std::int64_t row) const;
@@ -75,7 +77,8 @@ class Window {
 
   std::vector<Handle> handles_;
   std::int64_t handle_bytes_ = 0;
-  BlockBuilder handles_out_;
+  std::vector<BlockBuilder> handles_out_;  // a block each
+  std::int64_t last_out_bytes_ = 0;        // of the last one
 };
 
 }  // namespace penstock::ops

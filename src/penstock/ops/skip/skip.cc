@@ -39,7 +39,9 @@ class Skip final : public CountingOp {
       return Step::need(0, limit_ - dropped + out.room());
     }
     if (dropped < limit_) {
-      dropped += in.take(0, limit_ - dropped).size();
+      const Rows rows = in.take(0, limit_ - dropped);
+      dropped += rows.size();
+      if (auto error = last_error(rows)) out.emit(*std::move(error));
       return Step::more();
     }
     out.emit(in.take(0, out.room()));

@@ -134,8 +134,8 @@ TEST(Unbatch, ResumesAnywhere) {
 
 TEST(Unbatch, RaggedRowsNeedInt64Splits) {
   const Dataset ds = Dataset::range(1).map([](const Element&) {
-    return Element::ragged(Tensor::from<std::int64_t>({1, 2}),
-                           {Tensor::from<float>({0, 1, 2})});
+    return Element(Structure::ragged(1), {Tensor::from<std::int64_t>({1, 2}),
+                                          Tensor::from<float>({0, 1, 2})});
   });
   const auto fails = ElementsAre(HasSubstr("no flat int64 row_splits"));
   EXPECT_THAT(show(ds.unbatch()), fails);

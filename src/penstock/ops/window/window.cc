@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "penstock/graph/holds_rows.h"
+#include "penstock/ops/slicing.h"
 #include "penstock/ops/window/window_source.h"
 
 namespace penstock::ops {
@@ -92,11 +93,18 @@ class WindowOp final : public SequencerOp, public HoldsRows {
     return bytes;
   }
 
+  MemoryNeed memory_need(const SequencerState& s) const override {
+    return {scaled_bytes(row_bytes(s), span_, s.as<WindowsState>().held),
+            "make size smaller"};
+  }
+
   StatusOr<Step> step(SequencerState& s, Inputs& in,
                       Outputs& out) const override {
     auto& state = s.as<WindowsState>();
     while (state.to_skip > 0 && in.available(0) > 0) {
-      state.to_skip -= in.take(0, state.to_skip).size();
+      const Rows rows = in.take(0, state.to_skip);
+      state.to_skip -= rows.size();
+      if (auto error = last_error(rows)) out.emit(*std::move(error));
     }
     while (state.to_skip == 0 && state.held < span_ && in.available(0) > 0) {
       Mark mark = in.mark(0);
