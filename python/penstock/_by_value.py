@@ -544,9 +544,7 @@ def _renamed(code: types.CodeType, names: dict[str, _Name]) -> types.CodeType:
     raw = bytearray(code.co_code)
     for name, new in names.items():
         named = [
-            i
-            for i in instructions_of(code)
-            if i.opcode in _NAMED and i.argval == name
+            i for i in instructions_of(code) if i.opcode in _NAMED and i.argval == name
         ]
         loads = [i for i in named if i.opname in _GLOBAL_LOADS]
         if len(loads) == len(named):
@@ -554,9 +552,7 @@ def _renamed(code: types.CodeType, names: dict[str, _Name]) -> types.CodeType:
         elif not _is_assigned(named):  # it is an attribute's name, too
             _load(raw, loads, len(co_names))
             co_names.append(new.name)
-    return code.replace(
-        co_code=bytes(raw), co_consts=consts, co_names=tuple(co_names)
-    )
+    return code.replace(co_code=bytes(raw), co_consts=consts, co_names=tuple(co_names))
 
 
 def _is_assigned(named: list[dis.Instruction]) -> bool:

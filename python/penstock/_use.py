@@ -248,9 +248,7 @@ class Use:
             name = pair[depth - 1] if both else pair[0]
         return self._variable_is_read(self._fn, str(name), level)
 
-    def _variable_is_read(
-        self, fn: types.FunctionType, name: str, level: int
-    ) -> bool:
+    def _variable_is_read(self, fn: types.FunctionType, name: str, level: int) -> bool:
         code = fn.__code__
         if level <= 0 or (id(code), name, level) in self._visited:
             return True
@@ -561,8 +559,10 @@ def _is_new(instructions: list[dis.Instruction], at: int) -> bool:
         return False
     made_at = _callee_of(instructions, at)
     made = instructions[made_at]
-    return made_at >= 0 and made.argval in _MAKERS and (
-        made.opname in ATTRIBUTE or made.opname == "LOAD_GLOBAL"
+    return (
+        made_at >= 0
+        and made.argval in _MAKERS
+        and (made.opname in ATTRIBUTE or made.opname == "LOAD_GLOBAL")
     )
 
 

@@ -85,8 +85,7 @@ CoreTime core_time() {
   }
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
-  return {Clock::real().thread_cpu(), delayed, usage.ru_nvcsw,
-          usage.ru_nivcsw};
+  return {Clock::real().thread_cpu(), delayed, usage.ru_nvcsw, usage.ru_nivcsw};
 }
 
 enum Mode : int { kThreads, kStarting, kProcesses, kStays };

@@ -356,25 +356,27 @@ void bind_sources(nb::class_<Dataset>& c) {
             {.shuffle = shuffle, .seed = seed, .name = std::move(name)});
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
-  c.def_static("tfrecord", [](nb::object files, Text compression, I64 reads,
-                              bool verify, I64 max_record_bytes,
-                              std::optional<bool> index, Text name) {
-    TFRecordOptions o{.compression = std::move(compression),
-                      .num_parallel_reads = reads,
-                      .verify = verify,
-                      .index = use_index(index),
-                      .max_record_bytes = max_record_bytes,
-                      .name = std::move(name)};
-    if (nb::isinstance<Dataset>(files)) {
-      return Dataset::tfrecord(nb::cast<const Dataset&>(files), std::move(o));
-    }
-    auto names = nb::cast<std::vector<Text>>(files);
-    // May read the lengths of all records.
-    const WithoutGil waiting;
-    return Dataset::tfrecord(std::move(names), std::move(o));
-  },
-  nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
-  nb::arg());
+  c.def_static(
+      "tfrecord",
+      [](nb::object files, Text compression, I64 reads, bool verify,
+         I64 max_record_bytes, std::optional<bool> index, Text name) {
+        TFRecordOptions o{.compression = std::move(compression),
+                          .num_parallel_reads = reads,
+                          .verify = verify,
+                          .index = use_index(index),
+                          .max_record_bytes = max_record_bytes,
+                          .name = std::move(name)};
+        if (nb::isinstance<Dataset>(files)) {
+          return Dataset::tfrecord(nb::cast<const Dataset&>(files),
+                                   std::move(o));
+        }
+        auto names = nb::cast<std::vector<Text>>(files);
+        // May read the lengths of all records.
+        const WithoutGil waiting;
+        return Dataset::tfrecord(std::move(names), std::move(o));
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+      nb::arg());
   c.def_static("load", [](const Text& path, Text name) {
     return Dataset::load(path, std::move(name));
   });

@@ -151,23 +151,22 @@ void bind_file_sources(nb::class_<Dataset>& c) {
     return from_files(
         files, [&](const auto& from) { return Dataset::text_lines(from, o); });
   });
-  c.def_static("fixed_length_records",
-               [](nb::object files, I64 record_bytes, I64 header_bytes,
-                  I64 footer_bytes, Text compression, I64 reads,
-                  std::optional<bool> index, Text name) {
-                 const FixedLengthOptions o{
-                     .header_bytes = header_bytes,
-                     .footer_bytes = footer_bytes,
-                     .compression = std::move(compression),
-                     .num_parallel_reads = reads,
-                     .index = use_index(index),
-                     .name = std::move(name)};
-                 return from_files(files, [&](const auto& from) {
-                   return Dataset::fixed_length_records(from, record_bytes, o);
-                 });
-               },
-               nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-               nb::arg().none(), nb::arg());
+  c.def_static(
+      "fixed_length_records",
+      [](nb::object files, I64 record_bytes, I64 header_bytes, I64 footer_bytes,
+         Text compression, I64 reads, std::optional<bool> index, Text name) {
+        const FixedLengthOptions o{.header_bytes = header_bytes,
+                                   .footer_bytes = footer_bytes,
+                                   .compression = std::move(compression),
+                                   .num_parallel_reads = reads,
+                                   .index = use_index(index),
+                                   .name = std::move(name)};
+        return from_files(files, [&](const auto& from) {
+          return Dataset::fixed_length_records(from, record_bytes, o);
+        });
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+      nb::arg().none(), nb::arg());
   c.def_static("csv", &csv);
   c.def_static("jsonl", &jsonl);
   c.def_static(

@@ -72,9 +72,8 @@ void tell_where_the_gil_lies() {
   void* state = dlsym(RTLD_DEFAULT, "_PyRuntime");
   Dl_info info{};
   void* entry = nullptr;
-  if (state == nullptr ||
-      dladdr1(state, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr ||
-      info.dli_saddr != state) {
+  if (state == nullptr || dladdr1(state, &info, &entry, RTLD_DL_SYMENT) == 0 ||
+      entry == nullptr || info.dli_saddr != state) {
     return;
   }
   LockWait::lies_in(state, static_cast<const ElfW(Sym)*>(entry)->st_size);

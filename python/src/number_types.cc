@@ -116,8 +116,8 @@ template <class Op>
 PyObject* on_alike(PyObject* a, PyObject* b, Op op) {
   const bool first = base_of(a) != nullptr;
   if (!takes_dtype(first ? b : a)) return nullptr;
-  const Owned like(PyObject_CallFunctionObjArgs(
-      numbers().like, first ? a : b, first ? b : a, nullptr));
+  const Owned like(PyObject_CallFunctionObjArgs(numbers().like, first ? a : b,
+                                                first ? b : a, nullptr));
   if (like.get() == nullptr) return nullptr;
   if (takes_dtype(like.get())) {  // has no number's dtype
     return first ? on_plain(a, like.get(), op) : on_plain(like.get(), b, op);

@@ -107,7 +107,7 @@ def test_what_a_function_that_calls_itself_reads_is_taken():
 def test_defaults_and_arguments_of_partials_are_taken():
     table = [1]
 
-    def by_default(x, table=table, *, named={"a": table}):
+    def by_default(x, table=table, *, named={"a": table}):  # noqa: B006 (what is tested)
         return untraced(x) + table[0] + named["a"][0]
 
     def by_argument(table, x):
@@ -176,8 +176,10 @@ def test_code_inside_of_the_function_reads_what_was_taken():
         lambda f: R(4).group_by_window(
             lambda x: x % 2, lambda k, w: w.batch(2), window_size_func=f
         ),
-        lambda f: R(4).map(lambda x: np.ones(int(x) + 1)).bucket_by_sequence_length(
-            lambda x: f(len(x)), [3], [2, 2]
+        lambda f: (
+            R(4)
+            .map(lambda x: np.ones(int(x) + 1))
+            .bucket_by_sequence_length(lambda x: f(len(x)), [3], [2, 2])
         ),
         lambda f: R(4).rejection_resample(lambda x: f(x) % 2, [0.5, 0.5], seed=1),
     ],
@@ -244,7 +246,7 @@ def test_what_a_helper_writes_is_live_in_the_whole_function():
         lambda k: lambda x: eval("k.append(int(x))", {"k": k, "x": x}),
         lambda k: Box(k).add,
         lambda k: Box(k),
-        lambda k: lambda x, box=Box(k): box.add(x),
+        lambda k: lambda x, box=Box(k): box.add(x),  # noqa: B008 (what is tested)
     ],
 )
 def test_ways_to_write_a_list_are_seen(write):
@@ -392,14 +394,14 @@ def test_the_object_behind_a_function_does_not_outlive_it():
 
     holder = Holder()
     alive = weakref.ref(holder)
-    ds = R(2).map(lambda x: untraced(x) + holder.n + LIST[0], executor="thread")
+    ds = R(2).map(lambda x: untraced(x) + holder.n + LIST[0], executor="thread")  # noqa: F821 (deleted below)
     ds.to_list()
     del ds, holder
     gc.collect()
     assert alive() is None
 
 
-MODULE = '''
+MODULE = """
 import threading, time
 
 LABELS = [1]
@@ -422,7 +424,7 @@ def with_a_lock(x):
 def plain(x):
     time.sleep(0)
     return x + LABELS[0]
-'''
+"""
 
 
 @pytest.fixture

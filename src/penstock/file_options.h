@@ -71,7 +71,8 @@ struct FixedLengthOptions {
   std::int64_t footer_bytes = 0;
   std::string compression = "";
   std::int64_t num_parallel_reads = kAutotune;
-  /// Random access to plain files. Their sizes are read when the graph is built.
+  /// Random access to plain files. Their sizes are read when the graph is
+  /// built.
   UseIndex index = UseIndex::kAuto;
   std::string name = "";
 };

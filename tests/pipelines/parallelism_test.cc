@@ -246,16 +246,15 @@ TEST(Parallelism, CallsInAnotherProcessOverlapWhileThatWaits) {
   for (const bool computes : {false, true}) {
     const OtherProcess other(computes);
     Calls calls;
-    const Dataset dataset =
-        Dataset::range(30)
-            .map(
-                [&](std::int64_t x) {
-                  const WorksElsewhere there(other.pid());
-                  calls.sleep(milliseconds(40));
-                  return x;
-                },
-                {.num_parallel_calls = 6})
-            .with_options({.cpu_budget = 2});
+    const Dataset dataset = Dataset::range(30)
+                                .map(
+                                    [&](std::int64_t x) {
+                                      const WorksElsewhere there(other.pid());
+                                      calls.sleep(milliseconds(40));
+                                      return x;
+                                    },
+                                    {.num_parallel_calls = 6})
+                                .with_options({.cpu_budget = 2});
     EXPECT_EQ(values(dataset), count_to(30));
     if (computes) {
       EXPECT_LE(calls.most, 2);
@@ -497,10 +496,11 @@ TEST(Prefetch, DatasetsThatAreDrawnFromRunSideBySide) {
           sleeping(calls, 40, milliseconds(20), {.num_parallel_calls = 1}));
     }
     const Dataset mixed =
-        chosen ? Dataset::choose_from_datasets(
-                     branches, Dataset::range(80).map(
-                                   [](std::int64_t x) { return x % 4; }))
-               : Dataset::sample_from_datasets(branches, {.seed = 3});
+        chosen
+            ? Dataset::choose_from_datasets(
+                  branches,
+                  Dataset::range(80).map([](std::int64_t x) { return x % 4; }))
+            : Dataset::sample_from_datasets(branches, {.seed = 3});
     Iterator it = mixed.prefetch(8).iterator();
     for (int i = 1; i <= 40; ++i) {
       ASSERT_TRUE(it.next().has_value());

@@ -120,9 +120,7 @@ class TFRecordDataset(_Records):
 
     @staticmethod
     def _read(compression: Any, name: str | None) -> Callable[[Any], Any]:
-        return lambda files: Engine.tfrecord(
-            files, compression, index=False, name=name
-        )
+        return lambda files: Engine.tfrecord(files, compression, index=False, name=name)
 
 
 class TextLineDataset(_Records):

@@ -10,10 +10,10 @@ import numpy as np
 
 from penstock import _ops as engine_ops
 from penstock._dataset import Dataset as Engine
-from penstock._options import INFINITE
 from penstock._errors import InvalidArgumentError, NotFoundError
 from penstock._functions import check_callable
 from penstock._identity import function_identity
+from penstock._options import INFINITE
 from penstock.tf import _seeds, _shards, _structure, errors
 from penstock.tf._dtypes import as_dtype, int64
 from penstock.tf._options import Options

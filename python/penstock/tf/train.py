@@ -62,9 +62,7 @@ def _entries(name: str, messages: dict[str, Any]) -> list[str]:
 def _quoted(value: bytes) -> str:
     """Bytes as a string of C: what is no printable ASCII in octal."""
     known = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
-    text = (
-        known.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in value
-    )
+    text = (known.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in value)
     return f'"{"".join(text)}"'
 
 

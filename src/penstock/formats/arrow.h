@@ -46,12 +46,12 @@ struct ArrowArrayStream {
 namespace penstock {
 
 /// Every record batch of a stream as a dict of columns, every array of a stream
-/// of arrays as its values; reads it to its end and releases it. An empty stream
-/// gives one batch without rows.
-/// Lists are ragged values, records dicts, dictionaries their values.
-/// InvalidArgument naming the column whose type has no tensor (decimals, maps,
-/// unions, lists of records), which has nulls in anything but floats (those
-/// become NaN), or whose offsets and indices lead out of it.
+/// of arrays as its values; reads it to its end and releases it. An empty
+/// stream gives one batch without rows. Lists are ragged values, records dicts,
+/// dictionaries their values. InvalidArgument naming the column whose type has
+/// no tensor (decimals, maps, unions, lists of records), which has nulls in
+/// anything but floats (those become NaN), or whose offsets and indices lead
+/// out of it.
 StatusOr<std::vector<Element>> read_arrow_stream(ArrowArrayStream& stream);
 
 }  // namespace penstock

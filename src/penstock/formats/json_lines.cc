@@ -168,10 +168,9 @@ class LineReader {
     const std::string_view text(
         begin, static_cast<std::size_t>(lines.back().data() +
                                         lines.back().size() - begin));
-    const char* wrong_with =
-        text.empty() ? "it is empty" : tokens_.find(text);
-    if (wrong_with == nullptr && (begin[*tokens_.begin()] != '{' ||
-                                  begin[tokens_.end()[-1]] != '}')) {
+    const char* wrong_with = text.empty() ? "it is empty" : tokens_.find(text);
+    if (wrong_with == nullptr &&
+        (begin[*tokens_.begin()] != '{' || begin[tokens_.end()[-1]] != '}')) {
       wrong_with = kNoObject;
     }
     if (wrong_with != nullptr) {
@@ -290,8 +289,8 @@ class LineReader {
       } else {
         if (text[*token] != '"') return damaged(token, "a key");
         if (text[token[1]] != ':') return damaged(token + 1, "':'");
-        if (!look_up(keys, member,
-                     json_inside(text + *token, text + token[1]), key)) {
+        if (!look_up(keys, member, json_inside(text + *token, text + token[1]),
+                     key)) {
           return damaged(token, "a key");
         }
         const std::vector<Guess>& guesses = guesses_[keys.number];
@@ -374,10 +373,10 @@ class LineReader {
     if (first == 'n') return pass(token, depth);  // as if it were not there
     for (const std::size_t f : key.all) found_[f] = row_mark_ + kOther;
     for (const std::size_t f : key.fields) {
-      const bool read = fields_[f].list ? read_list(token, f)
-                                        : columns_[f].add(text_ + *token,
-                                                          text_ + token[1],
-                                                          escapes_);
+      const bool read =
+          fields_[f].list
+              ? read_list(token, f)
+              : columns_[f].add(text_ + *token, text_ + token[1], escapes_);
       if (read) found_[f] = row_mark_ + kValue;
     }
     return pass(token, depth);

@@ -219,10 +219,13 @@ TEST(Json, ANullInPlaceOfAnObjectIsMissing) {
 TEST(Json, DamageIsFoundWhereNobodyAsksForTheValue) {
   std::vector<std::string> lines;
   for (const char* value :
-       {"01", "1.", "-", "+1", ".5", "1e", "1e+", "0x10", "1_0", "NaN", "tru",
-        "nulll", "\"\\q\"", "\"\\u12g4\"", "\"\\u12", "[1 2]", "[1,]", "[,1]",
-        "[1,2", "{\"x\"}", "{\"x\":}", "{x:1}", "{\"x\":1,}", "{\"x\":1 2}",
-        "[1}", "{\"x\":[}]", "1\"x\"", "\"a\"b", "[\"a\"1]", "", ",", ":"}) {
+       {"01",         "1.",     "-",          "+1",          ".5",
+        "1e",         "1e+",    "0x10",       "1_0",         "NaN",
+        "tru",        "nulll",  "\"\\q\"",    "\"\\u12g4\"", "\"\\u12",
+        "[1 2]",      "[1,]",   "[,1]",       "[1,2",        "{\"x\"}",
+        "{\"x\":}",   "{x:1}",  "{\"x\":1,}", "{\"x\":1 2}", "[1}",
+        "{\"x\":[}]", "1\"x\"", "\"a\"b",     "[\"a\"1]",    "",
+        ",",          ":"}) {
     lines.push_back(absl::StrCat("{\"u\": ", value, ", \"i\": 1}"));
     lines.push_back(absl::StrCat("{\"i\": 1, \"u\": [0, ", value, "]}"));
   }
@@ -283,10 +286,10 @@ TEST(Json, OneKeyMayHaveSeveralFields) {
   };
   JsonField inside = field("c", DType::kInt64, "a.b");
   inside.default_value = Tensor::scalar(std::int64_t{-1});
-  const auto parser = JsonParser::make({field("i", DType::kInt64, "x"),
-                                        field("f", DType::kFloat64, "x"),
-                                        inside})
-                          .value();
+  const auto parser =
+      JsonParser::make({field("i", DType::kInt64, "x"),
+                        field("f", DType::kFloat64, "x"), inside})
+          .value();
   const std::vector<std::string_view> records{
       R"({"x": 3, "a": {"b": 4}})", R"({"a": null, "x": -5})", R"({"x": 0.5})"};
   std::vector<JsonParser::Values> out;
@@ -301,10 +304,25 @@ TEST(Json, OneKeyMayHaveSeveralFields) {
 
 TEST(Json, DoublesAreTheNearest) {
   std::vector<std::string> texts{
-      "0", "-0", "-0.0", "1", "0.1", "123456789012345", "1234567890123456",
-      "9007199254740993", "0.1234567890123456", "3.141592653589793238462643",
-      "1e22", "1e23", "-1.5E-3", "4.9e-324", "1e-400", "1.7976931348623157e308",
-      "5e-1", "100e-2", "0.000000000000000000000000000001",
+      "0",
+      "-0",
+      "-0.0",
+      "1",
+      "0.1",
+      "123456789012345",
+      "1234567890123456",
+      "9007199254740993",
+      "0.1234567890123456",
+      "3.141592653589793238462643",
+      "1e22",
+      "1e23",
+      "-1.5E-3",
+      "4.9e-324",
+      "1e-400",
+      "1.7976931348623157e308",
+      "5e-1",
+      "100e-2",
+      "0.000000000000000000000000000001",
       absl::StrCat("0.", std::string(400, '0'), "1e401"),
       absl::StrCat("1", std::string(300, '0'))};
   RandomStream random(3);
@@ -321,8 +339,7 @@ TEST(Json, DoublesAreTheNearest) {
   }
   for (const bool narrow : {false, true}) {
     const auto parser =
-        JsonParser::make(
-            {{"d", narrow ? DType::kFloat32 : DType::kFloat64}})
+        JsonParser::make({{"d", narrow ? DType::kFloat32 : DType::kFloat64}})
             .value();
     std::string lines;
     for (const std::string& text : texts) {
@@ -340,8 +357,8 @@ TEST(Json, DoublesAreTheNearest) {
     ASSERT_TRUE(failed.empty()) << failed[0].second;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const double right = std::strtod(texts[i].c_str(), nullptr);
-      const double got = narrow ? out[0].values.as<float>()[i]
-                                : out[0].values.as<double>()[i];
+      const double got =
+          narrow ? out[0].values.as<float>()[i] : out[0].values.as<double>()[i];
       const double expected =
           narrow ? static_cast<double>(static_cast<float>(right)) : right;
       ASSERT_EQ(got, expected) << texts[i];
@@ -357,11 +374,10 @@ TEST(Json, BracketsMayBe1024Deep) {
     for (const bool objects : {false, true}) {
       std::string open;
       for (int i = 0; i < depth; ++i) open += objects ? "{\"x\":" : "[";
-      const std::string line =
-          absl::StrCat("{\"u\":", open, "1",
-                       std::string(static_cast<std::size_t>(depth),
-                                   objects ? '}' : ']'),
-                       ",\"i\":1}");
+      const std::string line = absl::StrCat(
+          "{\"u\":", open, "1",
+          std::string(static_cast<std::size_t>(depth), objects ? '}' : ']'),
+          ",\"i\":1}");
       EXPECT_THAT(json_values({"i", DType::kInt64}, {line}),
                   ElementsAre(HasSubstr(depth < 1'024 ? "1" : "DATA_LOSS")));
     }
@@ -371,9 +387,15 @@ TEST(Json, BracketsMayBe1024Deep) {
 // Keys of a line are guessed by those of the line before.
 TEST(Json, KeysMayComeInAnyOrder) {
   const std::vector<std::string> members{
-      R"("i": 1)", R"("i2":2)", R"("a key of more than sixteen bytes" : 3)",
-      R"("a key of more than sixteen bytez": 4)", R"("": 5)", R"("j":[{}])",
-      R"("i\u0032x": 6)", R"("abcdefg": 7)", R"("abcdefgh": 8)"};
+      R"("i": 1)",
+      R"("i2":2)",
+      R"("a key of more than sixteen bytes" : 3)",
+      R"("a key of more than sixteen bytez": 4)",
+      R"("": 5)",
+      R"("j":[{}])",
+      R"("i\u0032x": 6)",
+      R"("abcdefg": 7)",
+      R"("abcdefgh": 8)"};
   JsonField last{"a key of more than sixteen bytes", DType::kInt64, false,
                  Tensor::scalar(std::int64_t{-1})};
   RandomStream random(5);

@@ -226,25 +226,37 @@ TEST(Csv, StringsWithoutADefaultMustBeThere) {
 }
 
 TEST(Csv, NumbersAreTheNearest) {
-  std::vector<std::string> texts{
-      "0",         "-0",       "007",       ".5",
-      "-.5",       "5.",       "16777217",  "16777217.0",
-      "16777219",  "0.1",      "123456.25", "99999999999999",
-      "-0.000001", "33554435", "1e3",       "123456789012345678",
-      " 7 ",       "+3.25",    "1.00000005960465"};
+  std::vector<std::string> texts{"0",
+                                 "-0",
+                                 "007",
+                                 ".5",
+                                 "-.5",
+                                 "5.",
+                                 "16777217",
+                                 "16777217.0",
+                                 "16777219",
+                                 "0.1",
+                                 "123456.25",
+                                 "99999999999999",
+                                 "-0.000001",
+                                 "33554435",
+                                 "1e3",
+                                 "123456789012345678",
+                                 " 7 ",
+                                 "+3.25",
+                                 "1.00000005960465"};
   RandomStream random(11);
   for (int i = 0; i < 20'000; ++i) {
-    std::string text = std::to_string(random.below(
-        std::uint64_t{1} << (1 + random.below(50))));
+    std::string text = std::to_string(
+        random.below(std::uint64_t{1} << (1 + random.below(50))));
     const std::size_t point = random.below(text.size() + 1);
     if (i % 3 != 0) text.insert(point, ".");
     if (text == ".") continue;
     texts.push_back((i % 5 == 0 ? "-" : "") + text);
   }
   const auto parser =
-      CsvParser::make({{"f", DType::kFloat32, {}, 0},
-                       {"d", DType::kFloat64, {}, 0}},
-                      1, {})
+      CsvParser::make(
+          {{"f", DType::kFloat32, {}, 0}, {"d", DType::kFloat64, {}, 0}}, 1, {})
           .value();
   const std::vector<std::string_view> records(texts.begin(), texts.end());
   std::vector<Tensor> out;
@@ -261,13 +273,14 @@ TEST(Csv, NumbersAreTheNearest) {
 }
 
 TEST(Csv, IntegersAreKeptToTheirRange) {
-  const auto parser = CsvParser::make({{"i", DType::kInt32, {}, 0},
-                                       {"l", DType::kInt64, {}, 0}},
-                                      1, {})
-                          .value();
+  const auto parser =
+      CsvParser::make(
+          {{"i", DType::kInt32, {}, 0}, {"l", DType::kInt64, {}, 0}}, 1, {})
+          .value();
   const std::vector<std::string_view> records{
-      "2147483647",  "-2147483648", "007", "-0", " 5 ", "2147483648",
-      "-2147483649", "-",           "1.",  "1-", "99999999999999999999"};
+      "2147483647",          "-2147483648", "007", "-0", " 5 ",
+      "2147483648",          "-2147483649", "-",   "1.", "1-",
+      "99999999999999999999"};
   std::vector<Tensor> out;
   std::vector<std::pair<std::int64_t, Status>> failed;
   ASSERT_TRUE(parser->parse(records, {}, out, failed).ok());
@@ -290,7 +303,7 @@ TEST(Csv, FieldsEndAtEveryDelimiter) {
       const std::uint64_t size = random.below(40);
       for (std::uint64_t i = 0; i < size; ++i) {
         const char others[] = {
-            'a',    '\0',   '\x01',   ',',
+            'a',    '\0',   '\x01',    ',',
             '\x7f', '\x81', delimiter, static_cast<char>(delimiter ^ 1)};
         const char c = others[random.below(sizeof(others))];
         record += c;

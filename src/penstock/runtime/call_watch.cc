@@ -50,8 +50,8 @@ ThreadSight look_at_call(const WorkerThread& w) {
 /// It waits for a core, or for its turn at a lock, and for nothing else.
 bool could_go_on(const WorkerThread& w, const ThreadSight& sight) {
   return sight.runnable ||
-         (w.seen_place <= 0 && waits_in_memory(w.tid, g_lock_begin.load(),
-                                               g_lock_end.load()));
+         (w.seen_place <= 0 &&
+          waits_in_memory(w.tid, g_lock_begin.load(), g_lock_end.load()));
 }
 
 /// Whether a call of a stage could go on, looked at once a tick. Another that

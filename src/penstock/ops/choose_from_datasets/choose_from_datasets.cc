@@ -128,8 +128,8 @@ class Choose final : public SequencerOp {
     for (std::int64_t i = 1; i < choices.size(); ++i) {
       const StatusOr<std::int64_t> chosen =
           value_of(choices.block(), choices.at(i));
-      state.turns.inputs.push_back(
-          chosen.ok() ? static_cast<int>(*chosen) : TurnOrder::kAtHand);
+      state.turns.inputs.push_back(chosen.ok() ? static_cast<int>(*chosen)
+                                               : TurnOrder::kAtHand);
     }
     Step step = Step::need(input);
     step.turns = &state.turns;
