@@ -288,16 +288,15 @@ void IteratorCore::cancel() {
 void IteratorCore::abandon() { closed_.store(true); }
 
 bool IteratorCore::close(std::int64_t timeout_ns) {
+  if (!closed_.load() && !forked() && run_->worked_for_here()) {
+    run_->cancel();
+    return false;
+  }
   if (closed_.exchange(true)) return true;
   if (forked()) {
     // The threads that used it are gone, perhaps with locks held.
     new std::shared_ptr<Run>(std::move(run_));
     return true;
-  }
-  if (run_->worked_for_here()) {
-    run_->cancel();
-    closed_.store(false);
-    return false;
   }
   if (!run_->close(timeout_ns)) {
     closed_.store(false);
