@@ -459,7 +459,7 @@ in_order_source moved_behind random files compression function executor
 executor_forced stays refusal refusal_fixable native_form reads_passed_only
 filter_could_pass unused_share unused_what hot_lines shape_ratio decode_left
 native_left rest_native spec_bytes stages output bounded throttled step_beside_s
-indexed pickles filter_there unused_in arguments
+indexed pickles filter_there unused_in arguments batched_size
 """.split()
 
 
