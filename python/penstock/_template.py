@@ -205,6 +205,7 @@ def _tfrecord(
     num_parallel_reads: int = AUTOTUNE,
     verify: bool = True,
     max_record_bytes: int = 1 << 30,
+    index: bool | None = None,
     name: str | None = None,
 ) -> Any:
     given = dict(
@@ -212,6 +213,7 @@ def _tfrecord(
         num_parallel_reads=num_parallel_reads,
         verify=verify,
         max_record_bytes=max_record_bytes,
+        index=index,
         name=name,
     )
     return _files("tfrecord", Dataset.tfrecord, files, given)
@@ -242,6 +244,7 @@ def _fixed_length_records(
     footer_bytes: int = 0,
     compression: str | None = None,
     num_parallel_reads: int = AUTOTUNE,
+    index: bool | None = None,
     name: str | None = None,
 ) -> Any:
     given = dict(
@@ -250,6 +253,7 @@ def _fixed_length_records(
         footer_bytes=footer_bytes,
         compression=compression,
         num_parallel_reads=num_parallel_reads,
+        index=index,
         name=name,
     )
     return _files("fixed_length_records", Dataset.fixed_length_records, files, given)

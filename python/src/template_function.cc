@@ -7,10 +7,13 @@
 // a dataset that is part of the element, such as a window.
 #include "template_function.h"
 
+#include <nanobind/stl/optional.h>
+
 #include <map>
 #include <mutex>
 #include <shared_mutex>
 
+#include "bindings.h"
 #include "convert.h"
 #include "penstock/expr/evaluate.h"
 #include "penstock/file_io.h"
@@ -69,11 +72,13 @@ Factory factory_of(const Text& kind, const nb::tuple& o) {
     };
   }
   if (kind == "tfrecord") {
-    TFRecordOptions options{.compression = nb::cast<Text>(o[0]),
-                            .num_parallel_reads = nb::cast<I64>(o[1]),
-                            .verify = nb::cast<bool>(o[2]),
-                            .max_record_bytes = nb::cast<I64>(o[3]),
-                            .name = nb::cast<Text>(o[4])};
+    TFRecordOptions options{
+        .compression = nb::cast<Text>(o[0]),
+        .num_parallel_reads = nb::cast<I64>(o[1]),
+        .verify = nb::cast<bool>(o[2]),
+        .index = use_index(nb::cast<std::optional<bool>>(o[4])),
+        .max_record_bytes = nb::cast<I64>(o[3]),
+        .name = nb::cast<Text>(o[5])};
     return [options](const Element& a) {
       return Dataset::tfrecord(file_of(a), options);
     };
@@ -89,11 +94,13 @@ Factory factory_of(const Text& kind, const nb::tuple& o) {
     };
   }
   if (kind == "fixed_length_records") {
-    FixedLengthOptions options{.header_bytes = nb::cast<I64>(o[1]),
-                               .footer_bytes = nb::cast<I64>(o[2]),
-                               .compression = nb::cast<Text>(o[3]),
-                               .num_parallel_reads = nb::cast<I64>(o[4]),
-                               .name = nb::cast<Text>(o[5])};
+    FixedLengthOptions options{
+        .header_bytes = nb::cast<I64>(o[1]),
+        .footer_bytes = nb::cast<I64>(o[2]),
+        .compression = nb::cast<Text>(o[3]),
+        .num_parallel_reads = nb::cast<I64>(o[4]),
+        .index = use_index(nb::cast<std::optional<bool>>(o[5])),
+        .name = nb::cast<Text>(o[6])};
     return [options, size = nb::cast<I64>(o[0])](const Element& a) {
       return Dataset::fixed_length_records(file_of(a), size, options);
     };
