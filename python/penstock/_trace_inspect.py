@@ -613,7 +613,11 @@ def _is_with(instructions: list[dis.Instruction], at: int) -> bool:
     op = instructions[at].opname
     if op in ("BEFORE_WITH", "SETUP_WITH"):
         return True
-    return op == "PUSH_EXC_INFO" and instructions[at + 1].opname == "WITH_EXCEPT_START"
+    if op == "PUSH_EXC_INFO":
+        return instructions[at + 1].opname == "WITH_EXCEPT_START"
+    # Where __exit__ takes the exception; try statements are refused before.
+    before = [i.opname for i in instructions[max(at - 3, 0) : at]]
+    return "JUMP" in op and before == ["POP_EXCEPT", "POP_TOP", "POP_TOP"]
 
 
 def _may_be_ours(value: Any) -> bool:
