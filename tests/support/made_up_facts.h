@@ -1,6 +1,9 @@
 // Pipelines that were never run, for tests of the model and the rules.
 #pragma once
 
+#include <string>
+
+#include "penstock/doctor/diagnose.h"
 #include "penstock/doctor/facts.h"
 
 namespace penstock::doctor {
@@ -66,6 +69,28 @@ inline Facts crossing() {
   f.own_cpu_s = 39;
   f.run_delay_s = 0.5;
   return f;
+}
+
+// A native map on all four cores, of which others take their part.
+inline Facts native_map() {
+  Facts f = pipeline(400);
+  f.stages[1].executor = "native";
+  f.stages[1].busy_s = 39;
+  f.stages[1].cpu_s = 39;
+  f.own_cpu_s = 39;
+  f.run_delay_s = 0.5;
+  for (int i = 0; i < 12; ++i) {
+    f.windows.push_back({.seconds = 10.0 / 12, .elements = 4000.0 / 12});
+  }
+  return f;
+}
+
+/// What was found with that code, or null.
+inline const Finding* find(const Diagnosis& d, const std::string& code) {
+  for (const Finding& finding : d.findings) {
+    if (finding.code == code) return &finding;
+  }
+  return nullptr;
 }
 
 }  // namespace penstock::doctor
