@@ -258,6 +258,21 @@ TEST(Doctor, FunctionsThatAreNativeByThemselvesNeedNoProcesses) {
   EXPECT_NEAR(*d.findings.front().speedup, 4, 0.2);
 }
 
+TEST(Doctor, ACallOfTheModuleRandomIsReplacedByOurs) {
+  Facts f = pipeline(500);
+  f.stages[1].busy_s = 39;
+  f.stages[1].gil_hold_s = 38;
+  f.stages[1].gil_held_s = 0.2;
+  f.stages[1].cpu_s = 38;
+  f.stages[1].refusal = "calls random.random (train.py:3)";
+  f.stages[1].refusal_fixable = true;
+  f.stages[1].native_left = 1.0;
+  const Diagnosis d = diagnose(Model(f));
+  const Finding* refused = find(d, "trace-refused");
+  ASSERT_NE(refused, nullptr);
+  EXPECT_NE(refused->fix_code.find("ps.random.uniform"), std::string::npos);
+}
+
 TEST(Doctor, AFunctionThatCouldBeNativeIsNamedThoughItGainsLittle) {
   for (const auto& [left, found] :
        {std::pair<double, bool>{1.0, true}, {0.0, false}}) {

@@ -12,7 +12,7 @@ std::string rewritten(const std::string& refusal) {
   if (says("print")) return "# without print(); repr(report) shows the figures";
   if (says("try")) return "ds.map(fn, on_error=\"skip\")  # instead of try";
   if (says("while")) return "for _ in range(n):  # a fixed number of steps";
-  if (says("the module") && says("random")) {
+  if (says("calls random.") || (says("the module") && says("random"))) {
     return "x = ps.random.uniform(())  # instead of the module random";
   }
   if (says("Python float")) {
