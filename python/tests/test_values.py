@@ -228,6 +228,51 @@ def test_fresh_arrays_are_writable_wherever_they_lie_in_a_block():
     assert not any(a.flags.writeable for a in rows)
 
 
+def test_fresh_arrays_are_writable_whatever_shares_their_block():
+    def row(x):
+        return np.zeros(4) + x
+
+    def python_row(x):
+        str(x)
+        return np.zeros(4) + x
+
+    def three(x):
+        return {"a": np.full((8, 8), x), "n": 1, "b": np.ones(3) + x, "s": "x"}
+
+    for rows in (
+        ps.Dataset.range(150).map(row),
+        ps.Dataset.range(150).map(python_row, executor="thread"),
+        ps.Dataset.range(150).map(python_row, executor="process"),
+    ):
+        for ds in (
+            rows.shuffle(20, seed=1),
+            rows.shuffle(20, seed=1).batch(7),
+            rows.padded_batch(7),
+            rows.batch(4).rebatch(7),
+            rows.repeat(2).batch(7),
+            rows.filter(lambda x: x[0] % 3 > 0).batch(7),
+            ps.Dataset.zip(rows, rows).map(lambda a, b: a),
+            rows.cache().batch(7),
+            rows.window(5, shift=1).flat_map(lambda w: w.batch(5)),
+        ):
+            expected = [a.copy() for a in ds]
+            for array, was in zip(ds.iterator(), expected):
+                assert array.flags.writeable, ds
+                if ds.cardinality() > 0 and "shuffle" not in repr(ds):
+                    np.testing.assert_array_equal(array, was)
+                array[:] = -1  # nobody else sees it
+    for executor in ("thread", "process"):
+        for fn in (three, lambda x: {"a": np.full(40_000, x), "b": np.ones(30_000)}):
+            ds = ps.Dataset.range(60).map(fn, executor=executor)
+            for i, element in enumerate(ds):
+                assert element["a"].flags.writeable
+                assert element["b"].flags.writeable
+                assert not np.shares_memory(element["a"], element["b"])
+                assert (element["a"] == i).all()
+                element["a"][:] = -1
+                element["b"][:] = -1
+
+
 def test_what_a_cache_holds_is_read_only():
     ds = ps.Dataset.range(8).map(lambda x: np.full(4096, x)).batch(4).cache()
     for _ in range(2):

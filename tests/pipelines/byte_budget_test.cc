@@ -436,6 +436,45 @@ TEST(ByteBudget, HoldsForAWindowBehindAFilterToItsLastElement) {
   }
 }
 
+// A file that a function reads, say, and gives as a dataset of its rows.
+TEST(ByteBudget, CountsWhatDatasetsHoldThatAFunctionMade) {
+  constexpr std::int64_t kRowsEach = 16;
+  const auto opened = [](std::int64_t) {
+    return Dataset::from_tensor_slices(
+               Element(*Tensor::allocate<std::uint8_t>(Shape{kRowsEach, kRow})))
+        .map([](const Tensor& row) { return row; });
+  };
+  const Dataset numbers = Dataset::range(40);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const Dataset& dataset :
+         {numbers.flat_map(opened),
+          numbers.interleave(opened, {.cycle_length = 2})}) {
+      const Peak peak = peak_of({dataset}, 5 * kRowsEach * kRow, seed);
+      EXPECT_TRUE(peak.refused.ok()) << peak.refused;
+      EXPECT_FALSE(peak.stuck);
+      EXPECT_EQ(peak.elements, 40 * kRowsEach);
+      // The first calls are on credit: nobody says what they will hold.
+      const std::int64_t credit = 4 + 2 * workers_of(seed);
+      EXPECT_LE(peak.held, (5 + credit) * kRowsEach * kRow) << "seed " << seed;
+    }
+  }
+}
+
+// What several datasets share is held by none of them.
+TEST(ByteBudget, DoesNotCountATableForEachDatasetThatReadsIt) {
+  const Dataset table = Dataset::from_tensor_slices(
+      Element(*Tensor::allocate<std::uint8_t>(Shape{40, kRow})));
+  const Dataset dataset = Dataset::range(40).flat_map([table](std::int64_t x) {
+    return table.skip(x).take(1).map([](const Tensor& row) {
+      return static_cast<std::int64_t>(row.num_elements());
+    });
+  });
+  const Peak peak = peak_of({dataset}, 8 * kRow, 1);
+  EXPECT_TRUE(peak.refused.ok()) << peak.refused;
+  EXPECT_EQ(peak.elements, 40);
+  EXPECT_LE(peak.charged, 8 * kRow);
+}
+
 TEST(ByteBudget, ThatAWindowDoesNotFitIsAnErrorWithNeedBudgetAndRemedy) {
   const auto refusal = [](const Dataset& dataset) {
     const Peak peak = peak_of({dataset}, 8 * kRow, 1);

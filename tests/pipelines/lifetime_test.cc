@@ -226,5 +226,44 @@ TEST(LifetimeDeathTest, AfterAForkTheOldIteratorFailsAndANewOneWorks) {
       ::testing::ExitedWithCode(0), "");
 }
 
+// A thread that waits in next() has the iterator's lock, and is not there in
+// the child.
+TEST(LifetimeDeathTest, AForkWhileAnotherThreadWaitsLeavesNoChildWaiting) {
+#ifdef PENSTOCK_SANITIZED
+  GTEST_SKIP() << "the sanitizers' allocator locks do not survive a fork";
+#endif
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        Gate gate;
+        Iterator it = Dataset::range(10)
+                          .map([&](std::int64_t x) { return gate.pass(x); })
+                          .iterator();
+        std::thread waiting([&] { (void)it.next(); });
+        gate.wait_for_calls(1);
+        std::this_thread::sleep_for(milliseconds(50));
+        const pid_t child = fork();
+        if (child == 0) {
+          alarm(10);
+          (void)it.stats();
+          const auto got = it.try_next();
+          const bool refused =
+              !got.ok() &&
+              got.status().message().find("fork") != absl::string_view::npos;
+          it.cancel();
+          it.close();
+          _exit(refused ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        gate.open = true;
+        waiting.join();
+        if (!WIFEXITED(status)) std::exit(100 + WTERMSIG(status));
+        std::exit(WEXITSTATUS(status));
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace penstock

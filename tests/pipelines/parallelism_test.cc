@@ -139,13 +139,43 @@ TEST(Parallelism, BlockingCallsOverlap) {
   EXPECT_EQ(calls.started, 100);
 }
 
+// All calls of such a service wait, however few they are.
+TEST(Parallelism, AServiceThatDoesLessTheMoreAreWaitingIsAskedForLess) {
+  std::atomic<int> waiting{0};
+  Iterator it =
+      Dataset::range(1'000'000)
+          .map([&](std::int64_t x) {
+            // Eight take 5 ms each, 64 of them 320.
+            const double busy = std::max(1.0, ++waiting / 8.0);
+            std::this_thread::sleep_for(milliseconds(5) * busy * busy);
+            --waiting;
+            return x;
+          })
+          .iterator();
+  // Mostly it is 64 wide before a first call is back.
+  int width = 0;
+  const auto start = steady_clock::now();
+  const auto passed = [&] { return steady_clock::now() - start; };
+  while (passed() < std::chrono::seconds(2) ||
+         (width > 32 && passed() < std::chrono::seconds(30))) {
+    ASSERT_TRUE(it.next());
+    for (const StageStats& stage : it.stats().stages) {
+      if (stage.stage == "map#1") width = stage.width;
+    }
+  }
+  EXPECT_GT(width, 1);
+  EXPECT_LE(width, 32);
+}
+
 TEST(Parallelism, ShortCallsThatWaitOverlapToo) {
+  // Enough for a monitor that other load keeps from its core.
+  constexpr std::int64_t kCalls = 4000;
   Calls calls;
-  EXPECT_EQ(values(sleeping(calls, 1000, milliseconds(1))
+  EXPECT_EQ(values(sleeping(calls, kCalls, milliseconds(1))
                        .with_options({.cpu_budget = 2})),
-            count_to(1000));
+            count_to(kCalls));
   EXPECT_GE(calls.most, 6);
-  EXPECT_EQ(calls.started, 1000);
+  EXPECT_EQ(calls.started, kCalls);
 }
 
 TEST(Parallelism, StagesThatWaitInTurnOverlapToo) {
@@ -169,9 +199,9 @@ TEST(Parallelism, CallsOfTwoStagesThatAllWaitGetTwiceTheWidth) {
     calls.sleep(milliseconds(20));
     return x;
   };
-  EXPECT_EQ(values(Dataset::range(200).map(wait).map(wait).with_options(
+  EXPECT_EQ(values(Dataset::range(600).map(wait).map(wait).with_options(
                 {.cpu_budget = 2})),
-            count_to(200));
+            count_to(600));
   EXPECT_GE(calls.most, 32);
 }
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kBlockedNs = 5'000'000;
 constexpr std::int64_t kKnownBlockedNs = 1'000'000;
 // The rest of a block that runs for longer is given back: four times what
 // blocks aim at, less what the monitor may have missed.
-constexpr std::int64_t kOverdueNs = 3'000'000;
+constexpr std::int64_t kOverdueNs = 7'000'000;
 // Calls that are shorter are judged together: those of a stage that lasted from
 // one tick to the next by their CPU time between so many pairs of ticks, others
 // by that of a thread which was found in calls of one run at so many in a row.

@@ -1,6 +1,7 @@
 #include "penstock/runtime/iterator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <unordered_set>
 
@@ -11,6 +12,76 @@ namespace {
 
 constexpr int kMaxNesting = 8;
 
+/// `t` with a handle to its bytes that nobody else counts.
+Tensor own_view(const Tensor& t) {
+  return Tensor::from_buffer(
+      t.dtype(), t.shape(),
+      Buffer::external(
+          t.data(), static_cast<std::size_t>(t.byte_size()), [t] {}, true),
+      t.data());
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  return a.data() < b.data() + b.byte_size() &&
+         b.data() < a.data() + a.byte_size();
+}
+
+/// Whether `leaf` lies in writable memory of ours that has other handles, too.
+bool shares_memory(const Tensor& leaf) {
+  return leaf.dtype() != DType::kString && leaf.dtype() != DType::kObject &&
+         leaf.buffer() && leaf.buffer()->writable() && !leaf.buffer()->unique();
+}
+
+/// If only `leaves` refer to the buffer of leaf `first`, and lie apart there,
+/// each gets a handle of its own, and the result is true.
+bool part_from_siblings(Element::Leaves& leaves, std::size_t first) {
+  const Ref<Buffer> buffer = leaves[first].buffer();
+  std::vector<std::size_t> siblings;
+  for (std::size_t i = first; i < leaves.size(); ++i) {
+    if (leaves[i].buffer().get() != buffer.get()) continue;
+    if (leaves[i].dtype() == DType::kString) return false;
+    for (std::size_t other : siblings) {
+      if (overlap(leaves[i], leaves[other])) return false;
+    }
+    siblings.push_back(i);
+  }
+  if (siblings.size() < 2) return false;
+  // Without a handle of theirs it is seen whether there are others.
+  std::vector<Tensor> parts;
+  for (std::size_t i : siblings) {
+    Tensor& leaf = leaves[i];
+    const Tensor bare =
+        Tensor::from_buffer(leaf.dtype(), leaf.shape(), nullptr, leaf.data());
+    leaf = Tensor();
+    parts.push_back(bare);
+  }
+  const bool alone = buffer->unique();
+  for (std::size_t k = 0; k < siblings.size(); ++k) {
+    const Tensor& bare = parts[k];
+    const Tensor whole =
+        Tensor::from_buffer(bare.dtype(), bare.shape(), buffer, bare.data());
+    leaves[siblings[k]] = alone ? own_view(whole) : whole;
+  }
+  return alone;
+}
+
+/// Gives every leaf that was made for the consumer memory that only it refers
+/// to: what shares a buffer with a neighbour, as small batches do, is copied,
+/// so that arrays are writable whatever blocks elements came in. What belongs
+/// to the user stays as it is.
+void own_leaves(Element& element) {
+  Element::Leaves& leaves = element.mutable_leaves();
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (!shares_memory(leaves[i]) || part_from_siblings(leaves, i)) continue;
+    StatusOr<Tensor> copy =
+        Tensor::allocate(leaves[i].dtype(), leaves[i].shape());
+    if (!copy.ok()) continue;  // read-only, then
+    std::memcpy(copy->mutable_data(), leaves[i].data(),
+                static_cast<std::size_t>(leaves[i].byte_size()));
+    leaves[i] = *std::move(copy);
+  }
+}
+
 /// Gives every row of a packed column memory of its own, if nobody else refers
 /// to theirs.
 void separate_rows(Column& column) {
@@ -19,13 +90,7 @@ void separate_rows(Column& column) {
   std::vector<Tensor> rows;
   rows.reserve(static_cast<std::size_t>(packed.shape()[0]));
   for (std::int64_t i = 0; i < packed.shape()[0]; ++i) {
-    const Tensor row = packed.row(i);
-    rows.push_back(Tensor::from_buffer(
-        row.dtype(), row.shape(),
-        Buffer::external(
-            row.data(), static_cast<std::size_t>(row.byte_size()), [row] {},
-            true),
-        row.data()));
+    rows.push_back(own_view(packed.row(i)));
   }
   column = Column(std::move(rows));
 }
@@ -46,6 +111,11 @@ StatusOr<SavedState> read_state(const Node& node, std::string_view state) {
         "map element to element by index, or batch them once");
   }
   return saved;
+}
+
+Status made_before_fork() {
+  return absl::FailedPreconditionError(
+      "this iterator was made before a fork; make a new one in the child");
 }
 
 /// Whether a stage passes over errors that others let through.
@@ -157,7 +227,13 @@ IteratorCore::Next IteratorCore::next(
         "next() was called by a function of this very iterator, which would "
         "wait for itself"));
   }
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) {
+    // Another thread was in here when the process forked; it is not in the
+    // child, and never lets go.
+    if (forked()) return fail(made_before_fork());
+    lock.lock();
+  }
   row_ = scalar_lane_.close(row_);
   if (row_ == end_) {
     if (ended_) return Next::kEnd;
@@ -166,10 +242,7 @@ IteratorCore::Next IteratorCore::next(
           "iterators are nested more than ", kMaxNesting,
           " deep: a function iterates a dataset whose function iterates ...")));
     }
-    if (forked()) {
-      return fail(absl::FailedPreconditionError(
-          "this iterator was made before a fork; make a new one in the child"));
-    }
+    if (forked()) return fail(made_before_fork());
     const std::int64_t used = end_ - begin_;
     switch (run_->fetch(block_, begin_, end_, mark_, interrupted)) {
       case Run::Fetch::kBlock:
@@ -221,6 +294,7 @@ IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
   }
   // What was handed out is the consumer's: its bytes leave the ledger.
   if (row_ == end_) drop_block();
+  if (hands_over_) own_leaves(element);
   if (scalars_) scalar_lane_.open(row_, end_ - 1);  // the last drops the block
   return Next::kElement;
 }
@@ -266,7 +340,9 @@ std::string IteratorCore::state_dict() const {
 }
 
 IteratorStats IteratorCore::stats() const {
-  if (!run_) return {};  // closed in the child of a fork
+  // In the child of a fork; its run may be locked by a thread that is not
+  // there.
+  if (!run_ || forked()) return {};
   IteratorStats stats = run_->stats();
   // The run counts a block when the next one is fetched. Whoever holds the lock
   // for long waits in fetch, and has used up his block.

@@ -51,7 +51,8 @@ class IteratorCore {
   bool next_if_ready(Element& element, ErrorRef& error, Next& result);
   /// From now on nobody else refers to the memory of an element that is handed
   /// out, unless a source, a cache or a window keeps it. Costs some 100 ns for
-  /// each tensor in a block of several, so only where it is asked for.
+  /// each tensor in a block of several, and a copy of what shares its memory
+  /// with others, so only where it is asked for.
   void hand_over_memory() { hands_over_ = true; }
   std::string state_dict() const;
   IteratorStats stats() const;

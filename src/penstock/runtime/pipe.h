@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "penstock/graph/holds_rows.h"
+#include "penstock/graph/looks_ahead.h"
 #include "penstock/graph/node.h"
 #include "penstock/runtime/exchange.h"
 #include "penstock/runtime/run.h"
@@ -217,6 +218,10 @@ class SegmentPipe final : public Pipe {
   bool one_to_one(std::size_t begin, std::size_t end) const;
   void claim_given_back(std::int64_t rows, Work& work);
 
+  bool stands_still();
+  std::int64_t seen_calls_ = -1;  // when that was asked last, and since when
+  std::int64_t seen_calls_at_ = 0;
+
   /// Calls that run at once when nothing bounds them.
   std::int64_t calls_at_once() const;
   /// Rows that may be made beyond prefetch(n), so that a map is as wide as it
@@ -364,6 +369,8 @@ class SequencerPipe final : public Pipe {
   /// Opened inputs with work in flight.
   int active_inputs() const;
   void append_delivery(std::int64_t ordinal, std::int64_t rows);
+  /// Lets input 0 run as far ahead as the last step found worth while.
+  void bound_first_input();
   void refill(Input& input, std::int64_t wanted);
   std::int64_t affordable_rows(const Demand& demand) const;
   /// Rows of the input it needs that so many rows of output take, as far as
@@ -407,6 +414,7 @@ class SequencerPipe final : public Pipe {
   std::int64_t since_snapshot_ = 0;
   Charge held_;  // for what the state keeps alive
   const HoldsRows* holds_rows_ = nullptr;
+  const LooksAhead* looks_ahead_ = nullptr;
   std::int64_t noted_kept_ = 0;  // by the run, while it waits for input
   void note_kept(std::int64_t bytes);
   bool critical_ = false;  // when its step was claimed

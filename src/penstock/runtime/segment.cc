@@ -11,9 +11,13 @@ namespace penstock {
 namespace {
 
 // Work per block: long enough that a hand-over does not count (1 us where
-// blocks follow each other closely, 5 to 8 between calls that take long), short
-// enough that workers share the tail of a stream evenly.
-constexpr double kTargetNs = 1'000'000;
+// blocks follow each other closely, 10 to 20 between calls that take long:
+// cpu_bound), short enough that workers share the tail of a stream evenly.
+constexpr double kTargetNs = 2'000'000;
+// Of longer calls a block takes this: who waits for the first would wait for
+// the others of the block, too.
+constexpr double kLongCallNs = 250'000;
+constexpr double kLongCallsTargetNs = 1'000'000;
 constexpr double kLeastTargetNs = 100'000;
 // Handling a block costs each stage nearly a microsecond, so a long chain takes
 // longer blocks: else its cost would grow with the square of its length.
@@ -30,6 +34,9 @@ constexpr double kLargeRows = 8;
 constexpr double kGroupBytes = 4;
 constexpr std::int64_t kNativeFirstRows = 16;
 constexpr std::size_t kMaxParts = 64;
+// Parts of so many bytes are not joined: copying these costs what handling
+// another block does.
+constexpr std::int64_t kJoinedBytes = 64 * 1024;
 // From here on pieces are joined row by row, not block by block.
 constexpr std::int64_t kManyParts = 4;
 constexpr std::int64_t kShortPart = 64;  // rows
@@ -258,6 +265,7 @@ bool SegmentPipe::claim_input(std::int64_t rows, bool critical, Work& work) {
     input->out.take(rows, granularity, work.input);
     // Joining parts may copy them, so only small ones are worth it.
     while (input_ordered && work.input.size < rows / 4 &&
+           work.input.byte_size() < kJoinedBytes &&
            input->out.ready_rows() > 0 && work.input.parts.size() < kMaxParts) {
       Item more = input->out.take(rows - work.input.size, granularity);
       for (Rows& part : more.parts) work.input.add(std::move(part));
@@ -611,7 +619,8 @@ void SegmentPipe::learn(const Work& work) {
     run_.note_step(stage, made + passing_per_row_ * least + taken, made);
   }
   const double target_ns =
-      std::max({kTargetNs, static_cast<double>(work.block_ns),
+      std::max({ns_per_row_ < kLongCallNs ? kTargetNs : kLongCallsTargetNs,
+                static_cast<double>(work.block_ns),
                 kTargetNsPerLink * static_cast<double>(links.size())});
   const double byte_scale =
       std::clamp(work.block_ns / kByteScaleNs, 1.0, kMaxByteScale);

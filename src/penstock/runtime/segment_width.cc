@@ -50,6 +50,19 @@ bool SegmentPipe::has_enough() const {
          (out.limit != kUnlimited && out.ready_rows() > out.limit);
 }
 
+// A width that was measured is left only when calls stop to come back: those of
+// a service that does a few at once all wait, too.
+bool SegmentPipe::stands_still() {
+  constexpr double kCallTimes = 2;
+  const std::int64_t now = run_.now();
+  if (seen_calls_ != completed_calls) {
+    seen_calls_ = completed_calls;
+    seen_calls_at_ = now;
+  }
+  return static_cast<double>(now - seen_calls_at_) * width_search.last_rate() >
+         kCallTimes * width;
+}
+
 void SegmentPipe::grow_width(int blocked_calls, int all_calls) {
   const int limit = cap > 0 ? cap : kMaxWidth;
   if (!blocking) {
@@ -61,7 +74,8 @@ void SegmentPipe::grow_width(int blocked_calls, int all_calls) {
   }
   // All calls wait, none has come back since: double.
   if (run_.config().autotune && blocked_calls >= all_calls && active >= width &&
-      all_calls < limit && width < limit && !has_enough()) {
+      all_calls < limit && width < limit && !has_enough() &&
+      (!width_search.judged() || stands_still())) {
     width = std::min(limit, width * 2);
     tuned_at = 0;  // what was counted until now is of fewer calls
     run_.log(label(), absl::StrCat("width ", width),

@@ -225,7 +225,8 @@ SequencerPipe::SequencerPipe(Run& run, std::shared_ptr<const Sequencer> op,
       traits_(op_->traits()),
       stage_(stage),
       held_(&run.account(), 0),
-      holds_rows_(dynamic_cast<const HoldsRows*>(op_.get())) {
+      holds_rows_(dynamic_cast<const HoldsRows*>(op_.get())),
+      looks_ahead_(dynamic_cast<const LooksAhead*>(op_.get())) {
   if (traits_.user_code) run.note_user_code();
 }
 
@@ -268,8 +269,10 @@ Status SequencerPipe::start(const SequencerContext& context, const Mark& mark) {
     PS_RETURN_IF_ERROR(
         decoder.status(absl::StrCat("state of ", stage_->label)));
     snapshot_ = mark.snapshot;
+    bound_first_input();
     return absl::OkStatus();
   }
+  bound_first_input();
   // Also where the inputs start from scratch: what is opened may keep no order,
   // and its beginnings hang on the snapshot.
   snapshot_ = take_snapshot(true);
@@ -327,6 +330,16 @@ void SequencerPipe::refill(Input& input, std::int64_t wanted) {
     input.items.push_back(std::move(item));
   }
   input.ended = input.pipe->exhausted();
+}
+
+// Behind a prefetch(n) demand bounds all inputs.
+void SequencerPipe::bound_first_input() {
+  if (!looks_ahead_ || bounded || pipes_.empty() || !pipes_[0]) return;
+  const std::int64_t rows = looks_ahead_->rows_worth_having(*state_);
+  pipes_[0]->out.limit =
+      rows == LooksAhead::kAllRows
+          ? kUnlimited
+          : std::max<std::int64_t>(0, rows - inputs_[0].rows);
 }
 
 // A source and a function of the user make bytes that nobody has charged yet;
@@ -674,7 +687,9 @@ void SequencerPipe::complete(Work& work) {
     const std::int64_t elapsed = work.finished - work.started;
     if (elapsed < kUserClaimNs / 2) {
       user_room_ = std::min(2 * user_room_, kRoomRows);
-    } else if (elapsed > kUserClaimNs) {
+    } else if (elapsed > kUserClaimNs && made >= room_) {
+      // A step that gave less than it might, as one of a file gives a part of
+      // what was read, takes as long with less room.
       user_room_ = std::max<std::int64_t>(1, user_room_ / 2);
     }
   }
@@ -702,6 +717,7 @@ void SequencerPipe::complete(Work& work) {
     out.fill(slot, std::move(item), work.finished);
   }
   need_ = work.step;
+  bound_first_input();
   if (need_.kind == Step::Kind::kEnd) {
     if (out.left_to_drop() > 0) {
       // The consumer had seen these elements once; ending quietly would lose

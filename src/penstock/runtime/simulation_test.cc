@@ -1,4 +1,7 @@
 // The runtime under thousands of simulated schedules.
+//
+// PENSTOCK_SIM_SEEDS says how many (300), PENSTOCK_SIM_FIRST which is the
+// first.
 #include "penstock/runtime/simulation.h"
 
 #include <gtest/gtest.h>
@@ -12,10 +15,13 @@
 namespace penstock {
 namespace {
 
-int seeds() {
-  const char* text = std::getenv("PENSTOCK_SIM_SEEDS");
-  return text != nullptr ? std::atoi(text) : 300;
+int number_of(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : otherwise;
 }
+int seeds() { return number_of("PENSTOCK_SIM_SEEDS", 300); }
+int first_seed() { return number_of("PENSTOCK_SIM_FIRST", 0); }
+int end_seed() { return first_seed() + seeds(); }
 
 // A pipeline drawn from a seed, and what it must give: values, or -1 for an
 // error in its place.
@@ -153,7 +159,7 @@ std::vector<std::int64_t> run_to_end(Iterator& it) {
 }
 
 TEST(Simulation, NothingIsLostDoubledReorderedOrStuck) {
-  for (int seed = 0; seed < seeds(); ++seed) {
+  for (int seed = first_seed(); seed < end_seed(); ++seed) {
     Drawn drawn = draw(static_cast<std::uint64_t>(seed));
     SimulationOptions options = schedule(seed);
     options.workers = 1 + seed % 4;
@@ -176,7 +182,7 @@ TEST(Simulation, NothingIsLostDoubledReorderedOrStuck) {
 
 TEST(Simulation, CancelAtAnyStepEndsAndLeavesNothing) {
   const std::int64_t held = Account::process().used();
-  for (int seed = 0; seed < seeds(); ++seed) {
+  for (int seed = first_seed(); seed < end_seed(); ++seed) {
     const Drawn drawn = draw(static_cast<std::uint64_t>(seed));
     SimulationOptions options = schedule(seed);
     options.cancel_at = 1 + seed % 97;
@@ -195,7 +201,7 @@ TEST(Simulation, CancelAtAnyStepEndsAndLeavesNothing) {
 }
 
 TEST(Simulation, SaveAndRestoreAtAnyElementContinuesExactly) {
-  for (int seed = 0; seed < seeds(); ++seed) {
+  for (int seed = first_seed(); seed < end_seed(); ++seed) {
     const Drawn drawn = draw(static_cast<std::uint64_t>(seed));
     SimulationOptions options = schedule(seed);
     options.seed += 1'000'000;
@@ -263,7 +269,7 @@ std::vector<std::int64_t> run_in_pieces(const Dataset& dataset,
 }
 
 TEST(Simulation, SavedAndRestoredOverAndOverLosesAndDoublesNothing) {
-  for (int seed = 0; seed < seeds(); ++seed) {
+  for (int seed = first_seed(); seed < end_seed(); ++seed) {
     Drawn drawn = draw(static_cast<std::uint64_t>(seed));
     std::vector<std::int64_t> got = run_in_pieces(
         drawn.dataset, schedule(seed), 1 + seed % 5, drawn.expected.size());
@@ -366,7 +372,7 @@ TEST(Simulation, WithPrefetchZeroWhatWasGivenBackWaitsForTheConsumer) {
 // Datasets that take turns end at different times, some have nothing at all:
 // which of them the next outputs come from is not known when calls start.
 TEST(Simulation, WithPrefetchNoCallBeginsFurtherAheadOfTheConsumer) {
-  for (int seed = 0; seed < seeds(); ++seed) {
+  for (int seed = first_seed(); seed < end_seed(); ++seed) {
     RandomStream random(static_cast<std::uint64_t>(seed), 78);
     SimulationOptions options = schedule(seed);
     options.blocking = 0;  // how wide the calls are then is another matter

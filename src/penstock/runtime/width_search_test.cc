@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace penstock {
 namespace {
 
@@ -25,6 +27,35 @@ TEST(WidthSearch, StepsBackFromTooMany) {
   }
   EXPECT_GE(width, 6);
   EXPECT_LE(most, 11);
+}
+
+// Calls that block are let grow to the limit before one of them is back.
+TEST(WidthSearch, ComesDownFromALimitWhereFewerGiveMore) {
+  WidthSearch search;
+  // A service that does eight at once, and less the more are waiting.
+  const auto rate = [](int width) {
+    return width <= 8 ? width : 8.0 / (1 + 0.05 * (width - 8));
+  };
+  int width = 64;
+  for (int i = 0; i < 40; ++i) {
+    width = search.next(width, 64, rate(width), true);
+  }
+  EXPECT_GE(width, 6);
+  EXPECT_LE(width, 11);
+}
+
+TEST(WidthSearch, GoesBackToTheLimitWhereFewerGiveNoMore) {
+  for (const int served : {8, 64}) {
+    WidthSearch search;
+    int width = 64;
+    for (int i = 0; i < 6; ++i) {
+      width = search.next(width, 64, std::min(width, served), true);
+      EXPECT_GE(width, 48);
+      if (i > 0) {
+        EXPECT_EQ(width, 64);
+      }
+    }
+  }
 }
 
 TEST(WidthSearch, TheWidthAskedForOutlastsOtherLoad) {

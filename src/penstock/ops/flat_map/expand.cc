@@ -1,6 +1,7 @@
 #include "penstock/ops/flat_map/expand.h"
 
 #include "penstock/graph/element_key.h"
+#include "penstock/graph/holds_tensors.h"
 
 namespace penstock::ops {
 namespace {
@@ -8,12 +9,28 @@ namespace {
 // Up to here reading a dataset on the spot costs less than a pipe of its own
 // and does not keep a worker for long.
 constexpr std::int64_t kMaxExpanded = 4096;
+// Datasets of one block that hold more are read one by one: together they would
+// be copied into one block, and held twice meanwhile.
+constexpr std::int64_t kMaxHeld = 256 * 1024;
 // Smaller arguments, file names say, are not worth the bookkeeping.
 constexpr std::int64_t kMinCharged = 1024;
 
 bool expands(const Node& node) {
   return node.indexed && node.cheap && node.cardinality.finite() &&
          node.cardinality.value() <= kMaxExpanded;
+}
+
+/// Bytes that end with the dataset: what is part of other datasets, too, is not
+/// held by this one.
+std::int64_t own_bytes(const NodeRef& node) {
+  if (node.use_count() > 1) return 0;
+  const HoldsTensors* source = nullptr;
+  if (node->op->memory() == Memory::kKept) {
+    source = dynamic_cast<const HoldsTensors*>(node->op.get());
+  }
+  std::int64_t bytes = source != nullptr ? source->own_bytes() : 0;
+  for (const NodeRef& input : node->inputs) bytes += own_bytes(input);
+  return bytes;
 }
 
 Block error_row(ErrorRef error, const Origin& origin) {
@@ -57,10 +74,10 @@ class Expand final : public Transform {
       const Origin origin = block.origins().at(row);
       const std::size_t first = pieces.size();
       const std::size_t opened = expansion->open.size();
-      auto& [node, error] = called[static_cast<std::size_t>(row)];
+      auto& [node, error, held] = called[static_cast<std::size_t>(row)];
       if (!error) {
-        error = expand(std::move(node), block, row, prefix, context, *expansion,
-                       pieces);
+        error = expand(std::move(node), held, block, row, prefix, context,
+                       *expansion, pieces);
       }
       if (error) {
         pieces.resize(first);
@@ -98,17 +115,20 @@ class Expand final : public Transform {
   struct Called {
     NodeRef node;
     ErrorRef error;
+    std::int64_t held = 0;  // by the dataset alone
   };
 
-  /// Of the first rows only, when they take too long.
+  /// Of the first rows only, when they take too long or make too much.
   std::vector<Called> call_rows(const Block& block,
                                 CallContext& context) const {
     std::vector<Called> called;
     called.reserve(static_cast<std::size_t>(block.size()));
     const std::unique_ptr<DatasetFunction::Calls> calls = fn_->calls();
     Element element;
+    std::int64_t held = 0;
     for (std::int64_t row = 0; row < block.size(); ++row) {
-      if (row > 0 && context.overdue()) break;
+      const bool full = context.overdue_flag != nullptr && held > kMaxHeld;
+      if (row > 0 && (full || context.overdue())) break;
       Called& made = called.emplace_back();
       made.error = block.error_ref(row);
       if (made.error) continue;
@@ -127,6 +147,8 @@ class Expand final : public Transform {
         }
         if (node.ok()) {
           made.node = *std::move(node);
+          made.held = own_bytes(made.node);
+          held += made.held;
         } else {
           made.error = context.error(node.status(), origin);
         }
@@ -140,16 +162,17 @@ class Expand final : public Transform {
 
   /// Adds the elements of the dataset that `row` became to `pieces`, or the
   /// dataset to those to be opened. Gives the error, if there is one.
-  static ErrorRef expand(NodeRef node, const Block& block, std::int64_t row,
-                         const std::string& prefix, CallContext& context,
-                         Expansion& expansion, std::vector<Block>& pieces) {
+  static ErrorRef expand(NodeRef node, std::int64_t held, const Block& block,
+                         std::int64_t row, const std::string& prefix,
+                         CallContext& context, Expansion& expansion,
+                         std::vector<Block>& pieces) {
     if (node->cardinality == Cardinality(0)) return nullptr;
     const Origin origin = block.origins().at(row);
     PathRef path = OriginPath::extend(origin.path, OriginPath::Kind::kInner,
                                       origin.ordinal);
     if (!expands(*node)) {
       expansion.open.push_back({std::move(node), std::move(path),
-                                charge_argument(block.element(row), context)});
+                                charge(block.element(row), held, context)});
       return nullptr;
     }
     IndexRun run;
@@ -160,9 +183,10 @@ class Expand final : public Transform {
     return status.ok() ? nullptr : context.error(status, origin);
   }
 
-  static std::shared_ptr<const Charge> charge_argument(const Element& element,
-                                                       CallContext& context) {
-    const std::int64_t bytes = element.byte_size();
+  static std::shared_ptr<const Charge> charge(const Element& argument,
+                                              std::int64_t held,
+                                              CallContext& context) {
+    const std::int64_t bytes = argument.byte_size() + held;
     if (context.reservation == nullptr || bytes < kMinCharged) return nullptr;
     context.charged_bytes += bytes;
     return std::make_shared<const Charge>(context.reservation->split(bytes));

@@ -23,7 +23,7 @@ class Expansion final : public Object {
     NodeRef node;
     PathRef path;
     /// The dataset may hold what its function was called with, so that stays
-    /// charged as long as the dataset is open.
+    /// charged as long as the dataset is open; and what it alone holds.
     std::shared_ptr<const Charge> argument;
   };
   std::string to_string() const override { return "<nested datasets>"; }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "penstock/penstock.h"
 #include "tests/support/show.h"
@@ -237,6 +239,48 @@ TEST(FlatMap, NothingRunsAheadOfPrefetchZero) {
   for (int i = 1; i <= 10; ++i) {
     ASSERT_TRUE(it.next().has_value());
     EXPECT_EQ(calls, i);
+  }
+}
+
+// What a nested dataset holds is charged to nobody before it is opened.
+TEST(FlatMap, MakesNoMoreDatasetsThanAreReadSoon) {
+  std::atomic<int> made{0};
+  std::atomic<bool> open{false};
+  const auto ds = Dataset::range(100'000).flat_map([&](std::int64_t x) {
+    ++made;
+    return Dataset::range(40 * x, 40 * x + 40)
+        .map(
+            [&](std::int64_t y) {
+              while (y >= 400 && !open) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              }
+              return y;
+            },
+            {.num_parallel_calls = 1});
+  });
+  Iterator it = ds.iterator();
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_EQ((*it.next())[0].value<std::int64_t>(), i);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  // Those that were read, 16 and what is opened beside them, and a width.
+  EXPECT_LE(made, 10 + 16 + 64);
+  open = true;
+  ASSERT_EQ((*it.next())[0].value<std::int64_t>(), 400);
+}
+
+TEST(FlatMap, ReadsSmallDatasetsInLongBlocksAlsoBehindOnesThatAreOpened) {
+  const auto ds = Dataset::range(20'000).flat_map([](std::int64_t x) {
+    return x < 40 ? streamed(0, 3) : Dataset::range(3);
+  });
+  Iterator it = ds.iterator();
+  std::int64_t n = 0;
+  while (it.next()) ++n;
+  EXPECT_EQ(n, 60'000);
+  for (const StageStats& stage : it.stats().stages) {
+    if (stage.stage == "range#0") {
+      EXPECT_LT(stage.blocks, 1000);
+    }
   }
 }
 

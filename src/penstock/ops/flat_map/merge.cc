@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "penstock/graph/holds_rows.h"
+#include "penstock/graph/looks_ahead.h"
 #include "penstock/ops/flat_map/expand.h"
 
 namespace penstock::ops {
@@ -33,6 +34,11 @@ constexpr std::int64_t kSpareElements = 4;
 constexpr std::int64_t kMaxOpenedEarly = 64;
 constexpr std::size_t kMaxPlaces = 64;
 constexpr std::int64_t kChunkRows = 4096;
+// Outer elements to have ready at least where they become datasets that are
+// opened: each may hold what its function has read, and nobody counts that.
+constexpr std::int64_t kLeastReady = 16;
+// After so many that were read on the spot the next ones will be, too.
+constexpr std::int64_t kAllPlain = 8;
 // Pieces in one item: the stage behind takes them one by one.
 constexpr int kMaxParts = 64;
 
@@ -83,7 +89,8 @@ struct MergeState final : SequencerState {
   // Since it was made or restored: outer elements, and what they gave.
   std::int64_t filled = 0;
   std::int64_t emitted = 0;
-  TurnOrder turns;  // what the last step waits for
+  std::int64_t plain = 0;  // outer elements since the last that was opened
+  TurnOrder turns;         // what the last step waits for
 
   // While restoring: outer elements [reading, read_to) to be read again.
   std::vector<Missing> missing;
@@ -169,7 +176,7 @@ struct Outer {
   std::int64_t second = 0;
 };
 
-class Merge final : public Sequencer, public HoldsRows {
+class Merge final : public Sequencer, public HoldsRows, public LooksAhead {
  public:
   explicit Merge(MergeOptions options) : options_(options) {}
 
@@ -213,6 +220,13 @@ class Merge final : public Sequencer, public HoldsRows {
       step.also = 0;
     }
     return step;
+  }
+
+  std::int64_t rows_worth_having(const SequencerState& s) const override {
+    const auto& state = s.as<MergeState>();
+    if (state.plain >= kAllPlain) return kAllRows;
+    const std::int64_t all = std::max(kLeastReady, wanted(state));
+    return std::max<std::int64_t>(1, all - state.queued);
   }
 
   void save(const SequencerState& s, SnapshotWriter& writer) const override {
@@ -347,6 +361,7 @@ class Merge final : public Sequencer, public HoldsRows {
     slot.mark = std::move(mark);
     ++state.used_slots;
     const Outer outer(rows, i);
+    state.plain = outer.opened() ? 0 : state.plain + 1;
     if (outer.opened()) {
       Expansion::Nested& nested = outer.nested();
       slot.argument = std::move(nested.argument);

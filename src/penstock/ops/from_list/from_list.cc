@@ -5,12 +5,13 @@
 // may differ: the spec is then as wide as all of them need.
 #include "penstock/ops/from_list/from_list.h"
 
+#include "penstock/graph/holds_tensors.h"
 #include "penstock/ops/content.h"
 
 namespace penstock::ops {
 namespace {
 
-class FromList final : public IndexedSourceOp {
+class FromList final : public IndexedSourceOp, public HoldsTensors {
  public:
   FromList(std::vector<Element> elements, Spec spec)
       : elements_(std::move(elements)), spec_(std::move(spec)) {}
@@ -57,6 +58,11 @@ class FromList final : public IndexedSourceOp {
     out.set_origins(run.list ? Origins(run.path, *run.list)
                              : Origins(run.path, run.begin, run.step));
     return absl::OkStatus();
+  }
+  std::int64_t own_bytes() const override {
+    std::int64_t bytes = 0;
+    for (const Element& element : elements_) bytes += own_bytes_of(element);
+    return bytes;
   }
 
  private:

@@ -5,6 +5,7 @@
 // own where they are large. Rows of ragged values are always views.
 #include "penstock/ops/from_tensor_slices/from_tensor_slices.h"
 
+#include "penstock/graph/holds_tensors.h"
 #include "penstock/memory/ragged.h"
 #include "penstock/ops/content.h"
 
@@ -14,7 +15,7 @@ namespace {
 // Above this a view per slice is cheaper than a copy.
 constexpr std::int64_t kGatherBytes = 1024;
 
-class FromTensorSlices final : public IndexedSourceOp {
+class FromTensorSlices final : public IndexedSourceOp, public HoldsTensors {
  public:
   FromTensorSlices(Element element, std::int64_t size)
       : element_(std::move(element)),
@@ -74,6 +75,7 @@ class FromTensorSlices final : public IndexedSourceOp {
                            : Origins(run.path, std::move(indices)));
     return absl::OkStatus();
   }
+  std::int64_t own_bytes() const override { return own_bytes_of(element_); }
 
  private:
   /// Rows of a ragged value are of rank one lower: arrays if it was 1.

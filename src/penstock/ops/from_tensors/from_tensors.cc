@@ -3,12 +3,13 @@
 // An indexed source in memory; it shares the element's memory.
 #include "penstock/ops/from_tensors/from_tensors.h"
 
+#include "penstock/graph/holds_tensors.h"
 #include "penstock/ops/content.h"
 
 namespace penstock::ops {
 namespace {
 
-class FromTensors final : public IndexedSourceOp {
+class FromTensors final : public IndexedSourceOp, public HoldsTensors {
  public:
   explicit FromTensors(Element element) : element_(std::move(element)) {}
 
@@ -36,6 +37,7 @@ class FromTensors final : public IndexedSourceOp {
                              : Origins(run.path, run.begin, run.step));
     return absl::OkStatus();
   }
+  std::int64_t own_bytes() const override { return own_bytes_of(element_); }
 
  private:
   Element element_;

@@ -110,7 +110,7 @@ class WindowOp final : public SequencerOp, public HoldsRows {
       Mark mark = in.mark(0);
       Rows rows = in.take(0, span_ - state.held);
       state.held += rows.size();
-      state.pieces.push_back({std::move(rows), std::move(mark)});
+      add(state, std::move(rows), std::move(mark));
     }
     if (state.held < span_) {
       if (!in.ended(0)) {
@@ -148,6 +148,20 @@ class WindowOp final : public SequencerOp, public HoldsRows {
   }
 
  private:
+  /// Windows that overlap take few rows at a time: those that follow each other
+  /// in one block stay one piece, or each window would consist of single rows.
+  static void add(WindowsState& state, Rows rows, Mark mark) {
+    if (!state.pieces.empty()) {
+      Rows& last = state.pieces.back().rows;
+      if (last.block_ref() == rows.block_ref() && last.contiguous() &&
+          rows.contiguous() && last.at(last.size()) == rows.at(0)) {
+        last = last.slice(0, last.size() + rows.size());
+        return;
+      }
+    }
+    state.pieces.push_back({std::move(rows), std::move(mark)});
+  }
+
   void shift(WindowsState& state) const {
     std::int64_t left = options_.shift;
     while (left > 0 && !state.pieces.empty()) {
