@@ -155,7 +155,8 @@ class Observation:
         self.put: TimedPut | None = None
         self.put_s = 0.0
         self.put_idle_s = 0.0
-        self.errors = 0
+        self.errors = 0  # elements that failed
+        self.error = ""
         self.restart_s = 0.0  # between two passes over the data
         self.restart_cpu_s = 0.0
         self.passes = 1
@@ -231,7 +232,8 @@ class Observation:
         finally:
             sampler.stop()
             loop.close()
-        self.errors, self.given_up = loop.errors, loop.given_up
+        self.errors, self.error = loop.errors, loop.error
+        self.given_up = loop.given_up
         self.take(sampler)
         self.strings = probe.strings_in(loop.element)
         if self.consumer is not None and self.elements:
@@ -466,8 +468,10 @@ class Observation:
         for one in found["findings"]:
             report.findings.append(self._finding(one, stages))
         limiting = found["limiting"]
-        if not self.elements and (self.empty or self.given_up):
+        if not self.elements and (self.empty or self.given_up or self.errors):
             limiting = self._say_that_nothing_came(report, limiting)
+        elif self.errors:
+            report.verdict = f"{report.verdict.removesuffix('.')}; {self._failed()}."
         for i, facts_of in enumerate(stages):
             report.stages.append(
                 self._row(i, facts_of, found["ceilings"][i], i == limiting)
@@ -487,7 +491,7 @@ class Observation:
             )
         output = report.stages[facts["output"]].label if report.stages else ""
         report.graph = {"nodes": nodes, "output": output}
-        self._add_rest(report)
+        self._add_rest(report, found)
         return report
 
     def _say_that_nothing_came(self, report: Report, limiting: int) -> int:
@@ -500,6 +504,10 @@ class Observation:
             report.verdict = "The pipeline gave no elements: the dataset is empty."
             return -1
         report.healthy = False
+        waited = f"no element came in {self.seconds:.3g} s"
+        if self.errors:
+            report.verdict = f"The pipeline is the limit: {waited}, {self._failed()}."
+            return -1
         stages = report.facts["stages"]
         # What a call takes is counted at its end.
         silent = [i for i, s in enumerate(stages) if _calls_are_under_way(s)]
@@ -511,9 +519,12 @@ class Observation:
             where = f"; {stages[limiting]['label']} works most"
         else:
             limiting = -1
-        waited = f"no element came in {self.seconds:.3g} s"
         report.verdict = f"The pipeline is the limit: {waited}{where}."
         return limiting
+
+    def _failed(self) -> str:
+        elements = "element" if self.errors == 1 else "elements"
+        return f"{self.errors} {elements} failed, the first with {self.error}"
 
     def _finding(self, one: dict[str, Any], stages: list[dict[str, Any]]) -> Finding:
         at = stages[one["stage"]]
@@ -577,13 +588,14 @@ class Observation:
             limiting=limiting,
         )
 
-    def _add_rest(self, report: Report) -> None:
-        spent = self.wait_s + self.think_s
+    def _add_rest(self, report: Report, found: dict[str, Any]) -> None:
+        wait_s, think_s = found["consumer_wait_s"], found["consumer_think_s"]
+        spent = wait_s + think_s
         report.consumer = {
-            "wait_s": self.wait_s,
-            "think_s": self.think_s,
-            "wait_share": self.wait_s / spent if spent else 0.0,
-            "think_us": 1e6 * self.think_s / max(1, self.elements),
+            "wait_s": wait_s,
+            "think_s": think_s,
+            "wait_share": wait_s / spent if spent else 0.0,
+            "think_us": 1e6 * think_s / max(1, self.elements),
             "given": self.consumer is not None,
         }
         report.memory = dict(self.seen.memory)

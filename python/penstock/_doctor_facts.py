@@ -598,6 +598,7 @@ def stage_facts(
         facts.update(
             elements=elements,
             elements_ever=float(now.get("elements", 0)),
+            busy_ever_s=now.get("busy_ns", 0) * 1e-9,
             blocks=get("blocks"),
             bytes=get("bytes") or size * elements,
             busy_s=get("busy_ns", 1e-9),
@@ -619,6 +620,7 @@ def stage_facts(
             inflate_s=get("inflate_ns", 1e-9),
             decoded_pixels=get("decoded_pixels"),
             decodes=now.get("decoded_pixels", 0) > 0,
+            reads=now.get("opens", 0) > 0,
             resized_pixels=get("resized_pixels"),
             max_parallelism=int(now.get("max_parallelism", 0)),
             width=int(now.get("width", 0)),

@@ -48,6 +48,10 @@ def fresh(dataset: Dataset) -> Dataset:
     return copy
 
 
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0].strip()
+
+
 class Loop:
     """Takes elements of a dataset, from the beginning again when there are no more.
 
@@ -66,6 +70,7 @@ class Loop:
         self._consumer, self._put = consumer, put
         self.element: Any = None  # the last one
         self.errors = 0
+        self.error = ""  # the first
         self.taken = 0
         self._passed = 0  # of those taken, when this pass began
         self._before = 0  # taken before it counted
@@ -153,12 +158,13 @@ class Loop:
                 self.restart()
                 next_of = self._next
                 continue
-            except Exception:
+            except Exception as error:
                 if self.given_up:
                     self.wait_s += clock() - t0
                     self.taken, self.element = taken, element
                     return False
                 self.errors += 1
+                self.error = self.error or _said(error)
                 self._passed = min(self._passed, taken - 1)
                 if self.errors > max(_MOST_ERRORS, 10 * (self._before + taken)):
                     raise

@@ -24,6 +24,7 @@ from penstock import _penstock
 from penstock._doctor_leaves import code_of
 from penstock._doctor_loop import fresh, in_turns, take
 from penstock._errors import Error
+from penstock._options import Options
 from penstock._trace_value import branches_taken
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _MOST_ROWS = 1 << 18
 _MOST_LOOSE = 4000  # of those that are not side by side
 _MANY_ROWS = 256  # of a block: a batch of its neighbours is a view of it
 _MOST_BYTES = 16 << 20  # of the elements for a trial
+_MOST_ROOM = 512 << 20  # that is tried unasked
 _TRIAL_S = 0.2  # of each turn
 _WARM_S = 0.25  # before it: memory that is new makes a start slow
 _TRIAL_TURNS = (4, 15)
@@ -282,6 +284,7 @@ class _Trial:
         self._passes = facts["passes"]
         self._seconds = facts["seconds"]
         self._given = facts["consumer_given"]
+        self._budget = facts["memory_budget"]
         self._output_s = facts["seconds"] / max(1.0, facts["elements"])
         self.fill_s = 0.0  # before it runs as it would
         self._facts = self._stages[i]
@@ -299,6 +302,10 @@ class _Trial:
         native = any(change.get("executor") == "native" for change in changes)
         if native and self._plan.stages[self._i].native_fn is not None:
             return "native", self._natively()
+        if any(change.get("executor") == "thread" for change in changes):
+            return "threads", self._in_threads(changes[0])
+        if "room" in changes[0]:
+            return "roomy", self._with_room(changes[0]["room"])
         if (self._finding["speedup"] or 0.0) < _LEAST_GAIN:
             return "free", None
         if len(changes) == 1 and "batch" in changes[0]:
@@ -365,6 +372,20 @@ class _Trial:
         fn, op = self._plan.stages[self._i].native_fn, self._facts["op"]
         edit = {id(self._at): lambda _, parent: getattr(parent, op)(fn)}
         return changed(self._whole(), edit)
+
+    def _in_threads(self, change: dict[str, Any]) -> Dataset | None:
+        from penstock._what_if import changed, edit_of
+
+        edit = edit_of(change)
+        if edit is None or not self._cheap_before():
+            return None
+        return changed(self._whole(), {id(self._at): edit})
+
+    def _with_room(self, more: float) -> Dataset | None:
+        budget = int(more * self._budget)
+        if budget > _MOST_ROOM:
+            return None
+        return self._whole().with_options(Options(memory_budget=budget))
 
     def _epoch(self) -> int:
         """Elements of the stage until they come again; -1: there is no end."""

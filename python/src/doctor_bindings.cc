@@ -66,6 +66,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
   PENSTOCK_GET(elements_ever);
+  PENSTOCK_GET(busy_ever_s);
   PENSTOCK_GET(blocks);
   PENSTOCK_GET(decode_left);
   PENSTOCK_GET(native_left);
@@ -78,7 +79,9 @@ StageFacts stage_facts(const nb::dict& d) {
   trial("cached", s.cached);
   trial("packed", s.packed);
   trial("native", s.native);
+  trial("threads", s.threads);
   trial("rest", s.rest);
+  trial("roomy", s.roomy);
   trial("batched", s.batched);
   PENSTOCK_GET(batched_size);
   PENSTOCK_GET(bytes);
@@ -102,6 +105,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(inflate_s);
   PENSTOCK_GET(decoded_pixels);
   PENSTOCK_GET(decodes);
+  PENSTOCK_GET(reads);
   PENSTOCK_GET(resized_pixels);
   PENSTOCK_GET(max_parallelism);
   PENSTOCK_GET(width);
@@ -260,6 +264,9 @@ nb::dict diagnose(const nb::dict& facts) {
   d["unsure"] = found.unsure;
   d["unsure_why"] = found.unsure_why;
   d["gil_bound"] = model.gil_bound();
+  // As the verdict counts them: of a step that waits for the GIL, too.
+  d["consumer_wait_s"] = model.facts().consumer_wait_s;
+  d["consumer_think_s"] = model.facts().consumer_think_s;
   d["limiting"] = found.limiting;
   d["limit"] = ceiling_dict(model.pipeline());
   nb::list findings;

@@ -162,6 +162,28 @@ def cached(tmp):
 
 
 @healthy
+def pictures_cached_as_they_are_used(tmp):
+    y, x = np.mgrid[0:100, 0:120]
+    picture = np.stack([x % 256, y % 256, (x * y) % 256], -1).astype(np.uint8)
+    ds = ps.Dataset.from_list([ps.image.encode_jpeg(picture)] * 100)
+    ds = ds.map(ps.image.decode_jpeg).cache().repeat().shuffle(100)
+    return ds.batch(16), work.step(0.003)
+
+
+@healthy
+def files_of_long_names_that_are_cached(tmp):
+    deep = os.path.join(tmp, "d" * 40, "e" * 40)
+    os.makedirs(deep)
+    paths = [os.path.join(deep, f"{i}.bin") for i in range(60)]
+    for path in paths:
+        with open(path, "wb") as file:
+            file.write(bytes(5000))
+    ds = ps.Dataset.from_list(paths).map(lambda p: ps.io.read_file(p)).cache()
+    ds = ds.repeat().map(lambda b: ps.io.decode_raw(b, ps.uint8))
+    return ds.batch(8), work.step(0.01)
+
+
+@healthy
 def repeated_but_cheap(tmp):
     return R(1000).map(lambda x: x + 1).repeat().batch(64), work.step(0.002)
 

@@ -269,6 +269,12 @@ def tiny_calls_in_processes(tmp):
     return R(N).map(lambda x: int(x) + 1, executor="process").batch(64), None
 
 
+@fault("process-overhead", "filter#1")
+def a_tiny_predicate_in_processes(tmp):
+    ds = R(N).filter(lambda x: int(x) % 3 == 0, executor="process")
+    return ds.batch(32), None
+
+
 @fault("process-overhead", "map#2")
 def large_elements_in_processes(tmp):
     data = np.zeros((64, 200_000), np.float32)
@@ -351,6 +357,16 @@ def no_room_for_results(tmp):
 
     ds = R(N).map(large)
     return ds.with_options(ps.Options(memory_budget=1_000_000)), None
+
+
+@fault("memory-budget", "map#1:load")
+def no_room_for_results_that_are_taken_apart_natively(tmp):
+    def load(x):
+        time.sleep(0.02)
+        return np.zeros((1000, 1000), np.float32), x
+
+    ds = R(N).map(load, name="load").map(lambda array, x: array)
+    return ds.with_options(ps.Options(memory_budget=16_000_000)), None
 
 
 @fault("no-prefetch", "prefetch#2")
@@ -522,7 +538,9 @@ def more_workers_than_cores(tmp, fixed=False):
 def threads_inside_a_function(tmp, fixed=False):
     threads = 0 if fixed else 4
     spreads = work.threaded(np.sin, np.linspace(0.0, 1.0, 400_000), threads)
-    return R(N).map(spreads).batch(4), None
+    # Natively, what nobody reads would not be computed.
+    executor = "thread" if fixed else "auto"
+    return R(N).map(spreads, executor=executor).batch(4), None
 
 
 @fault("oversubscribed", "map#1")

@@ -222,6 +222,15 @@ def test_pictures():
     assert sum(row["resized_pixels"] for row in rows) == 8 * 30 * 40
 
 
+@truth("reads")
+def test_who_reads_files(tmp_path):
+    path = tmp_path / "some bytes"
+    path.write_bytes(bytes(100))
+    ds = ps.Dataset.from_list([str(path)] * 8).map(lambda p: ps.io.read_file(p))
+    stages = facts_of(ds.map(lambda b: ps.io.decode_raw(b, ps.uint8)))["stages"]
+    assert [s["reads"] for s in stages] == [False, True, False]
+
+
 @truth("decodes")
 def test_who_decodes_pictures():
     data = ps.image.encode_jpeg(np.zeros((120, 160, 3), np.uint8))
@@ -371,7 +380,7 @@ def test_what_is_measured_once():
     assert 0.1e-9 < f["native_filter_s"] < 600e-9
 
 
-@truth("elements_ever")
+@truth("elements_ever", "busy_ever_s")
 def test_elements_since_the_iterator_was_made():
     began = time.monotonic()
     ds = R(N).map(work.sleeper(0.01), num_parallel_calls=1)
@@ -381,6 +390,7 @@ def test_elements_since_the_iterator_was_made():
         s = it.doctor(seconds=0.3).facts["stages"][1]
     most = (time.monotonic() - began) / 0.01
     assert 40 + s["elements"] <= s["elements_ever"] <= most
+    assert s["busy_ever_s"] >= 0.01 * (s["elements_ever"] - 1)
 
 
 @truth("windows")

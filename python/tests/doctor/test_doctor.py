@@ -40,6 +40,7 @@ PLANTED = [
     "nothing_ahead",
     "nothing_ahead_of_a_generator",
     "no_room_for_batches_of_two_large_elements",
+    "no_room_for_results_that_are_taken_apart_natively",
     "batches_of_one_that_nothing_follows",
     "filter_behind_a_costly_map",
     "a_branch_that_nothing_reads",
@@ -60,6 +61,7 @@ QUIET = [
     "pictures_decoded_before_a_device",
     "cached",
     "a_copy_that_overlaps",
+    "pictures_cached_as_they_are_used",
 ]
 
 
@@ -407,6 +409,15 @@ def _helper_that_draws(x):
     return x + np.random.default_rng().normal()
 
 
+def test_threads_are_tried_instead_of_processes():
+    ds = R(N).map(lambda x: int(x) + 1, executor="process").batch(64)
+    report = ps.doctor(ds, seconds=1.0)
+    found = next(f for f in report.findings if f.code == "process-overhead")
+    wall_s, _ = report.facts["stages"][1]["threads"]
+    gain = max(1.0, 1 / wall_s / report.throughput)
+    assert found.predicted_speedup == pytest.approx(gain, rel=0.01)
+
+
 def test_functions_that_draw_random_values_are_told():
     from penstock._doctor_facts import draws
 
@@ -499,6 +510,14 @@ def test_what_if_refuses_what_it_cannot_answer(change, message):
     report = ps.doctor(R(1000).map(lambda x: x), seconds=0.1)
     with pytest.raises(ps.InvalidArgumentError, match=message):
         ps.what_if(report, {"map#1": change})
+
+
+def test_the_verdict_and_the_figures_say_the_same_of_the_consumer():
+    # Its steps wait for the GIL: that is the pipeline's doing.
+    ds = R(N).map(work.chained_burner(0.001)).batch(8)
+    report = ps.doctor(ds, seconds=0.8, consumer=work.step(0.001))
+    share = 100 * report.consumer["wait_share"]
+    assert f"waits {share:.0f} % of the time" in report.verdict
 
 
 def test_samples_say_how_long_the_consumer_waited():

@@ -64,6 +64,24 @@ def test_a_long_step_is_no_reason_to_give_up():
     assert report.elements and report.bound == "consumer"
 
 
+@pytest.mark.flaky(reruns=2)
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_elements_that_fail_are_told(all_of_them):
+    def bad(x):
+        time.sleep(0.01)
+        if all_of_them or x % 10 == 3:
+            raise ValueError("what is wrong")
+        return x
+
+    report = ps.doctor(R(10_000).map(bad, num_parallel_calls=1), seconds=0.5)
+    assert "the first with ValueError: what is wrong" in report.verdict
+    assert " failed, " in report.verdict and report.verdict.endswith(".")
+    assert report.bound in report.verdict
+    if all_of_them:
+        assert "no element came in" in report.verdict
+        assert not report.healthy and not report.findings
+
+
 @pytest.mark.parametrize("ds", [R(0), R(9).filter(lambda x: x > 10)])
 def test_an_empty_dataset_is_said_to_be_empty(ds):
     report = ps.doctor(ds, seconds=0.3)

@@ -532,6 +532,11 @@ TEST(Doctor, AStepThatWaitsForTheGilHasANoisyNeighbour) {
   const Diagnosis d = diagnose(Model(f));
   ASSERT_NE(find(d, "noisy-neighbour"), nullptr);
   EXPECT_EQ(find(d, "noisy-neighbour")->stage, 1);
+  f.bounded = true;
+  const Diagnosis behind = diagnose(Model(f));
+  EXPECT_EQ(behind.findings.front().code, "noisy-neighbour");
+  EXPECT_NEAR(*behind.findings.front().speedup, 1.8, 0.1);  // and python-gil
+  EXPECT_NEAR(*find(behind, "python-gil")->speedup, 1.8, 0.1);
   f.gil_busy = 0.4;
   EXPECT_EQ(find(diagnose(Model(f)), "noisy-neighbour"), nullptr);
 }
@@ -635,6 +640,21 @@ TEST(Doctor, AnExplicitOneInsideANestedDatasetIsFound) {
   ASSERT_FALSE(d.findings.empty());
   EXPECT_EQ(d.findings.front().code, "serial-stage");
   EXPECT_EQ(d.findings.front().stage, 2);
+}
+
+TEST(Doctor, ZstdIsNotMendedByZstd) {
+  for (const char* compression : {"GZIP", "ZSTD"}) {
+    Facts f = pipeline(100);
+    f.stages[0].compression = compression;
+    f.stages[0].sequential = true;
+    f.stages[0].busy_s = f.stages[0].cpu_s = 10;
+    f.stages[0].inflate_s = 8;
+    const Diagnosis d = diagnose(Model(f));
+    ASSERT_NE(find(d, "compression"), nullptr);
+    const bool proposed =
+        find(d, "compression")->fix_code.find("ZSTD") != std::string::npos;
+    EXPECT_EQ(proposed, compression == std::string("GZIP"));
+  }
 }
 
 TEST(Doctor, ABranchThatNothingReadsIsLeftOutOfItsZip) {

@@ -73,18 +73,22 @@ struct StageFacts {
   double native_left = 0;
   // Tried: what an output takes when elements of this stage are in memory, or
   // with its fix: out of a cache behind it, of files written as the fix says,
-  // as native code, without what nothing reads, in larger batches.
+  // as native code, in threads, without what nothing reads, with more room, in
+  // larger batches.
   Trial free;
   Trial cached;
   Trial packed;
   Trial native;
+  Trial threads;
   Trial rest;
+  Trial roomy;
   Trial batched;
   std::int64_t batched_size = 0;  // of those batches
 
   // --- counters over the observed time
   double elements = 0;
   double elements_ever = 0;  // since the iterator was made
+  double busy_ever_s = 0;    // wall time of calls, for those
   double blocks = 0;         // that they came in
   double bytes = 0;          // of those elements
   double spec_bytes = 0;     // of an element, by its spec; 0: not known
@@ -107,6 +111,7 @@ struct StageFacts {
   double inflate_s = 0;
   double decoded_pixels = 0;
   bool decodes = false;  // pictures, ever
+  bool reads = false;    // files, ever
   double resized_pixels = 0;
   int max_parallelism = 0;
   int width = 0;  // calls allowed at once; 0: no cap

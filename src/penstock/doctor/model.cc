@@ -12,8 +12,6 @@ constexpr double kMostWidth = 64;
 // Threads that take turns have the GIL for this share of the time: it is given
 // up for 50 us in each millisecond.
 constexpr double kGilUse = 0.94;
-// The GIL is in use for nearly all of the time.
-constexpr double kCrowdedGil = 0.8;
 // Share of a call that computes, from which on it is no sleeper.
 constexpr double kComputes = 0.1;
 

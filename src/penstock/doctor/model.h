@@ -76,6 +76,9 @@ struct Need {
   Limit kind = Limit::kNone;  // of the lanes
 };
 
+/// The GIL is in use for nearly all of the time.
+constexpr double kCrowdedGil = 0.8;
+
 /// The stage whose function runs threads of its own that keep cores busy; -1 if
 /// none does.
 int threaded_stage(const Facts& facts);

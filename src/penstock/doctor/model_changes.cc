@@ -10,7 +10,7 @@ namespace {
 
 // How wide a stage that waits is on average: the tuner tries other widths now
 // and then.
-constexpr double kTunedWidth = 56;
+constexpr double kTunedWidth = 62;
 // Of a thread that wakes and finds its core taken.
 constexpr double kSliceS = 0.3e-3;
 // A call that waits is found out when it takes this long.
@@ -105,6 +105,11 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
       if (s.executor != "process") {
         need.compute +=
             kCrossingS * per_out + 2 * for_output(i, s.bytes) / kCopyBytesPerS;
+      }
+      // A step that took turns with its calls no longer does.
+      if (need.gil > 0 && facts_.step_alone_s > 0 &&
+          facts_.gil_busy > kCrowdedGil) {
+        all.think = std::min(all.think, facts_.step_alone_s);
       }
       need.gil = 0;
     } else if (change.executor == "thread") {
@@ -229,8 +234,10 @@ Trial Model::fix_tried(const Change& change) const {
   if (change.cache) return s.cached;
   if (change.packed) return s.packed;
   if (change.unused) return s.rest;
+  if (change.room != 1) return s.roomy;
   if (change.batch && *change.batch == s.batched_size) return s.batched;
   if (change.executor == "native") return s.native;
+  if (change.executor == "thread") return s.threads;
   return {};
 }
 

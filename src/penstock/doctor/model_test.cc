@@ -70,6 +70,24 @@ TEST(DoctorModel, WhatWasTriedIsWhatAFixLeaves) {
               4 / (400e-6 + 0.01 * 20e-3) / 200, 0.5);
 }
 
+TEST(DoctorModel, ThreadsInsteadOfProcessesAreTried) {
+  Facts f = crossing();
+  const std::vector<Change> threads = {{.stage = 1, .executor = "thread"}};
+  f.stages[1].threads = {500e-6, 500e-6};
+  EXPECT_NEAR(Model(f).gain(threads), 2, 0.01);
+}
+
+TEST(DoctorModel, MoreRoomIsTried) {
+  Facts f = pipeline(50);
+  f.stages[1].busy_s = 10;
+  f.stages[1].blocking = true;
+  f.stages[1].wait_memory_s = 9;
+  const std::vector<Change> more = {{.stage = 1, .room = 4}};
+  EXPECT_NEAR(Model(f).gain_over_measured(more), 4, 0.1);
+  f.stages[1].roomy = {1.0 / 350, 0};  // more of it was not for the calls
+  EXPECT_NEAR(Model(f).gain_over_measured(more), 7, 0.1);
+}
+
 TEST(DoctorModel, WhatWasTriedIsHeldAgainstWhatWasMeasuredBesideOthersToo) {
   Facts f = half_seen();
   f.stages[1].cached = {100e-6, 150e-6};

@@ -7,8 +7,6 @@
 namespace penstock::doctor {
 namespace {
 
-constexpr double kFits = 0.5;  // of the budget
-
 bool makes_the_same(const StageFacts& s) {
   return !s.random && s.op != "shuffle";
 }
@@ -80,7 +78,7 @@ void cache_missing(const Model& model, Findings& out) {
     const double size = std::round(epoch_size(model, last));
     if (size <= 0 || s.elements <= 0) continue;
     const double bytes = s.bytes_per_element() * size;
-    if (bytes > kFits * facts.memory_budget) continue;
+    if (bytes > kCacheFits * facts.memory_budget) continue;
     // Calls that cost more than what they do are not to be cached, but mended.
     double cost = 0;
     double calling = 0;

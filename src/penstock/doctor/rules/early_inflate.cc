@@ -9,6 +9,9 @@ constexpr double kLeastGrowth = 3;
 constexpr double kLeastBytes = 1 << 10;
 // An index or a file name is no smaller form of what is made of it.
 constexpr double kLeastBefore = 64;
+// A cast, or a scale and an offset, makes more bytes in a second; who decodes,
+// computes, and a cache behind it saves that.
+constexpr double kCheapBytesPerS = 8e8;
 
 bool holds(const StageFacts& s) {
   return (s.op == "shuffle" && s.window > 0) || s.op == "cache" ||
@@ -25,6 +28,17 @@ bool passes(const StageFacts& s) {
   return s.op == "filter" || s.op == "take" || s.op == "skip" ||
          s.op == "shard" || s.op == "prefetch" || s.op == "with_options" ||
          s.op == "ignore_errors" || s.op == "repeat";
+}
+
+// It is cached for the work, not for the bytes: computing it anew for every
+// epoch would cost much more than the room that it takes.
+bool pays(const Model& model, int cache, const StageFacts& made) {
+  const StageFacts& holder = stage_of(model, cache);
+  if (holder.op == "shuffle" || made.elements_ever <= 0) return false;
+  const double bytes = made.bytes_per_element();
+  const double room = bytes * epoch_size(model, cache, true);
+  return made.busy_ever_s * kCheapBytesPerS > bytes * made.elements_ever &&
+         room <= kCacheFits * model.facts().memory_budget;
 }
 
 Finding grown(int at, double in, double bytes) {
@@ -90,8 +104,9 @@ void early_inflate(const Model& model, Findings& out) {
       const int before = stage.inputs.front();
       const double in = stage_of(model, before).bytes_per_element();
       const double bytes = stage.bytes_per_element();
-      if (stage.op == "map" && in >= kLeastBefore && bytes > kLeastBytes &&
-          bytes > kLeastGrowth * in) {
+      if (stage.op == "map" && !stage.reads && in >= kLeastBefore &&
+          bytes > kLeastBytes && bytes > kLeastGrowth * in) {
+        if (pays(model, i, stage)) break;
         out.push_back(hands_over(s) ? handed_over(s, stage, at, in, bytes)
                                     : held(s, stage, at, in, bytes));
         break;

@@ -6,6 +6,21 @@ namespace {
 
 constexpr double kMoreRoom = 4;
 
+// Native stages run with the map in front of them, and the last of them hands
+// over: the calls that have no room are those of the costliest.
+int mapped_stage(const Model& model, int last) {
+  int costliest = last;
+  for (int at = last; stage_of(model, at).executor == "native";) {
+    const std::vector<int>& inputs = stage_of(model, at).inputs;
+    if (inputs.size() != 1) break;
+    at = inputs.front();
+    const StageFacts& s = stage_of(model, at);
+    if (s.executor.empty()) break;
+    if (s.busy_s > stage_of(model, costliest).busy_s) costliest = at;
+  }
+  return costliest;
+}
+
 }  // namespace
 
 void memory_budget(const Model& model, Findings& out) {
@@ -25,21 +40,22 @@ void memory_budget(const Model& model, Findings& out) {
       s.bytes_per_element() < 0.05 * facts.memory_budget) {
     return;
   }
+  const int mapped = mapped_stage(model, worst);
   Finding f;
   f.code = "memory-budget";
-  f.stage = worst;
+  f.stage = mapped;
   // As many more calls at once as there is more room.
-  f.changes = {{.stage = worst, .room = kMoreRoom}};
+  f.changes = {{.stage = mapped, .room = kMoreRoom}};
   f.speedup = std::max(1.0, model.gain_over_measured(f.changes));
   f.cause =
       "calls that could run wait, because there is no room for their "
       "results in the memory budget";
-  f.evidence = {
-      {"a call could not start for lack of memory",
-       100 * std::min(1.0, s.wait_memory_s / facts.seconds), "%"},
-      {"memory budget", facts.memory_budget, "bytes"},
-      {"held at most", facts.bytes_peak, "bytes"},
-      {"an element behind this stage", s.bytes_per_element(), "bytes"}};
+  f.evidence = {{"a call could not start for lack of memory",
+                 100 * std::min(1.0, s.wait_memory_s / facts.seconds), "%"},
+                {"memory budget", facts.memory_budget, "bytes"},
+                {"held at most", facts.bytes_peak, "bytes"},
+                {"an element behind this stage",
+                 stage_of(model, mapped).bytes_per_element(), "bytes"}};
   f.fix =
       "raise memory_budget, or hold less: smaller batches and windows, "
       "smaller dtypes";

@@ -56,6 +56,9 @@ void noisy_neighbour(const Model& model, Findings& out) {
                 {"cores that the pipeline keeps busy", busy, "cores"},
                 {"cores", static_cast<double>(facts.cores), ""}};
   if (gil) {
+    f.changes = {{.stage = stage, .executor = "process"}};
+    // Side by side, neither waits for the other.
+    if (crowded) f.speedup = model.gain(f.changes);
     f.fix = absl::StrCat("run ", s.label,
                          " in worker processes, away from the GIL");
     f.fix_code = absl::StrCat(".", s.op, "(fn, executor=\"process\")");

@@ -9,7 +9,7 @@ void process_overhead(const Model& model, Findings& out) {
   for (int i = 0; i < num_stages(model); ++i) {
     const StageFacts& s = stage_of(model, i);
     if (!is_process(s) || !calling_costs_most(model, i)) continue;
-    const double work = s.work_s / s.calls;
+    const double work = work_s(facts, s);
     const double crossing = crossing_s(s);
     // It must be what the pipeline is limited by.
     const int at = model.pipeline().stage;
