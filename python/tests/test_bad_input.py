@@ -268,7 +268,7 @@ def test_bytes_of_every_kind_are_decoded(kind):
         (lambda: ps.image.adjust_hue(None, 0.1), "adjust_hue: image must be an array"),
         (lambda: ps.image.flip_up_down({}), "flip_up_down: image must be an array"),
         (lambda: ps.image.decode_png(None), "decode_png: contents must be bytes"),
-        (lambda: ps.io.decode_raw(None, "u1"), "decode_raw: input_bytes must be bytes"),
+        (lambda: ps.io.decode_raw(None, "u1"), "decode_raw: bytes must be bytes"),
         (lambda: ps.io.parse_tensor(None, ps.int8), "parse_tensor: serialized must be"),
         (lambda: ps.strings.join(None), "join: inputs must be a list of strings"),
         (lambda: ps.io.decode_csv(b"1", None), "decode_csv: record_defaults must be a"),

@@ -141,6 +141,52 @@ def test_passwords_and_signatures_stay_out_of_errors_and_graphs(site, tmp_path):
             ds.to_list()
         for text in (str(caught.value), ds.explain(), repr(ds)):
             assert "secret" not in text and "password" not in text, text
+    name = url(site, "none?signature=secret").replace("//", "//me:password@")
+    for call in (
+        ps.Dataset.npy,
+        ps.Dataset.csv,
+        ps.Dataset.image_folder,
+        ps.io.TFRecordWriter,
+        lambda name: ps.Dataset.list_files(name.replace("?", "/*?")),
+        lambda name: ps.io.write_file(name, b""),
+    ):
+        with pytest.raises(ps.Error) as caught:
+            call(name)
+        for secret in ("secret", "password"):
+            assert secret not in str(caught.value), caught.value
+    explained = ps.Dataset.list_files(name).explain()
+    assert "secret" not in explained and "password" not in explained
+
+
+def test_a_size_that_no_memory_holds_is_an_error(site, monkeypatch):
+    def do_GET(self):
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes 0-3/{2**62}")
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"four")
+
+    monkeypatch.setattr(Quiet, "do_GET", do_GET)
+    name = url(site, "x?signature=secret")
+    for call in (ps.io.read_file, ps.Dataset.npy):
+        with pytest.raises(ps.ResourceExhaustedError) as caught:
+            call(name)
+        assert "no memory for" in str(caught.value)
+        assert "secret" not in str(caught.value)
+
+
+def test_nothing_is_written_to_an_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = "http://127.0.0.1/x"
+    ds = ps.Dataset.from_list([b"a"])
+    for call in (
+        lambda: ps.io.write_file(name, b""),
+        lambda: ps.io.TFRecordWriter(name),
+        lambda: ps.io.write_tfrecord(ds, name),
+    ):
+        with pytest.raises(ps.InvalidArgumentError, match="(this machine|only read)"):
+            call()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_transfer_that_stops_midway_goes_on_after_stall_timeout(site, monkeypatch):

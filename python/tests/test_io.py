@@ -7,6 +7,7 @@ import io
 import os
 import pathlib
 import pickle
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -25,7 +26,7 @@ def test_files_are_read_by_str_bytes_and_path(tmp_path):
     assert list(tmp_path.rglob(".*")) == []
     with pytest.raises(ps.NotFoundError, match=r"read_file.*missing"):
         ps.io.read_file(tmp_path / "missing")
-    with pytest.raises(TypeError, match="filename must be a path"):
+    with pytest.raises(TypeError, match="path must be a path"):
         ps.io.read_file(3)
     with pytest.raises(TypeError, match="contents"):
         ps.io.write_file(path, 3)
@@ -284,6 +285,41 @@ def test_npz_that_is_damaged_or_has_no_rows(tmp_path):
         ps.Dataset.npy(path)
 
 
+def test_a_checksum_behind_the_end_of_a_tar_is_looked_at(tmp_path):
+    path = tmp_path / "x.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name in ("1.txt", "2.txt"):
+            info = tarfile.TarInfo(name)
+            info.size = 1000
+            archive.addfile(info, io.BytesIO(os.urandom(1000)))
+    ds = ps.Dataset.tar(str(path), compression="GZIP")
+    assert len(ds.to_list()) == 2
+    whole = bytearray(path.read_bytes())
+    whole[-8] ^= 1
+    path.write_bytes(whole)
+    read = iter(ds)
+    assert [next(read)["__key__"] for _ in range(2)] == [b"1", b"2"]
+    with pytest.raises(ps.DataLossError, match="x.tar.gz': .*checksum differs"):
+        next(read)
+
+
+def test_members_of_an_npz_that_share_their_bytes_are_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, a=np.zeros(1000))
+    whole = path.read_bytes()
+    begin, end = whole.rindex(b"PK\x01\x02"), whole.rindex(b"PK\x05\x06")
+    entry = whole[begin:end]
+    entries = entry + entry.replace(b"a.npy", b"b.npy")
+    last = bytearray(whole[end:])
+    last[8:16] = struct.pack("<HHI", 2, 2, len(entries))
+    path.write_bytes(whole[:begin] + entries + last)
+    with pytest.raises(ps.DataLossError, match="x.npz': .*members overlap"):
+        ps.Dataset.npy(path)
+    path.write_bytes(whole[:begin] + entry + entry + last)
+    with pytest.raises(ps.DataLossError, match="x.npz': .*two members are named 'a'"):
+        ps.Dataset.npy(path)
+
+
 def test_an_npy_file_that_became_shorter_is_an_error(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.arange(100_000))
@@ -361,3 +397,13 @@ def test_no_pattern_finds_a_file_that_is_being_written(tmp_path):
             ps.Dataset.list_files(str(tmp_path / "train-*"))
     names = ps.Dataset.list_files(str(tmp_path / "train-*")).to_list()
     assert names == [os.fsencode(tmp_path / "train-0")]
+
+
+def test_read_file_and_decode_raw_take_the_keywords_of_the_contract(tmp_path):
+    (tmp_path / "a").write_bytes(b"\x01\x00\x02\x00")
+    assert ps.io.read_file(path=tmp_path / "a") == b"\x01\x00\x02\x00"
+    ds = ps.Dataset.list_files(tmp_path / "*").map(
+        lambda f: ps.io.decode_raw(bytes=ps.io.read_file(path=f), dtype=ps.int16),
+        executor="native",
+    )
+    assert next(iter(ds)).tolist() == [1, 2]

@@ -142,6 +142,8 @@ bool HttpServer::answer(int socket, Request request) {
   std::string range;
   if (status == 0) {
     status = found ? 200 : 404;
+    request.first += a.shift;
+    request.last += a.shift;
     if (found && request.last >= 0 && a.ranges) {
       if (request.first >= total) {
         status = 416;

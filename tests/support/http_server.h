@@ -25,9 +25,10 @@ class HttpServer {
   struct Answer {
     int status = 0;  // 0: 200 or 206, as asked
     bool ranges = true;
-    bool length = true;     // says how long the body is
-    std::int64_t cut = -1;  // closes after so many bytes of the body
-    int stall_ms = 0;       // before the body
+    bool length = true;      // says how long the body is
+    std::int64_t cut = -1;   // closes after so many bytes of the body
+    int stall_ms = 0;        // before the body
+    std::int64_t shift = 0;  // sends what lies so far behind what was asked for
     std::string etag = "\"1\"";
     std::string more = {};  // header lines, each with its end
   };

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _arguments as check
 from penstock import _penstock
-from penstock._errors import ArgumentTypeError
+from penstock._errors import ArgumentTypeError, InvalidArgumentError
 from penstock._ops import native, traceable
 from penstock._trace_value import TracedBytes
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @traceable
-def read_file(filename: Any) -> Any:
-    """The bytes of a file; `filename` is a str, bytes or a path.
+def read_file(path: Any) -> Any:
+    """The bytes of a file; `path` is a str, bytes or a path.
 
     In a traced function it runs natively, many files at once.
 
@@ -29,9 +29,9 @@ def read_file(filename: Any) -> Any:
     ...     ps.io.read_file(file.name)
     b'hello'
     """
-    if not isinstance(filename, TracedBytes):
-        filename = os.fsencode(check.path("read_file", "filename", filename))
-    return native("io.read_file", filename)
+    if not isinstance(path, TracedBytes):
+        path = os.fsencode(check.path("read_file", "path", path))
+    return native("io.read_file", path)
 
 
 def write_file(filename: Any, contents: Any) -> None:
@@ -44,6 +44,10 @@ def write_file(filename: Any, contents: Any) -> None:
     b'text'
     """
     path = check.path("write_file", "filename", filename)
+    if path.lower().startswith(("http://", "https://")):
+        raise InvalidArgumentError(
+            "write_file: filename must be a file of this machine, got an address"
+        )
     if isinstance(contents, str):
         contents = contents.encode()
     if not isinstance(contents, (bytes, bytearray, memoryview)):

@@ -196,8 +196,8 @@ def _plain_array(value: Any) -> Any:
 
 @traceable
 def decode_raw(
-    input_bytes: Any,
-    out_type: Any,
+    bytes: Any,
+    dtype: Any,
     little_endian: bool = True,
     fixed_length: int | None = None,
 ) -> Any:
@@ -210,16 +210,16 @@ def decode_raw(
     >>> ps.io.decode_raw(b"\\x01\\x00\\x02\\x00", ps.int16)
     array([1, 2], dtype=int16)
     """
-    dtype = as_dtype(out_type)
-    if dtype.name in ("string", "unknown"):
+    kind = as_dtype(dtype)
+    if kind.name in ("string", "unknown"):
         raise InvalidArgumentError(
-            f"decode_raw: out_type must be a number's, got {dtype.name}"
+            f"decode_raw: dtype must be a number's, got {kind.name}"
         )
     length = plain(fixed_length)
     return native(
         "io.decode_raw",
-        _strings(input_bytes),
-        dtype=dtype.dtype,
+        _strings(bytes),
+        dtype=kind.dtype,
         little_endian=bool(little_endian),
         fixed_length=None if length is None else int(length),
     )

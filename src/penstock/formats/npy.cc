@@ -8,6 +8,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -394,6 +395,22 @@ StatusOr<std::vector<NpzMember>> parse_npz(std::string_view file) {
     }
     members.push_back(std::move(member));
     at += kEntry + name + extra + comment;
+  }
+  std::vector<std::string_view> names;
+  for (const NpzMember& m : members) names.push_back(m.name);
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end());
+      twice != names.end()) {
+    return cut(absl::StrCat("two members are named '", to_absl(*twice), "'"));
+  }
+  // Few bytes that are many members would be inflated once for each.
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const NpzMember& m : members) places.emplace_back(m.begin, m.size);
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i - 1].first + places[i - 1].second > places[i].first) {
+      return cut("members overlap");
+    }
   }
   return members;
 }

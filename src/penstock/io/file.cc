@@ -34,6 +34,8 @@ Status errno_status(int error, std::string_view what, const std::string& path) {
       code = StatusCode::kAlreadyExists;
       break;
     case EISDIR:
+    case ELOOP:
+    case ESPIPE:
       code = StatusCode::kFailedPrecondition;
       break;
     case ENOSPC:
@@ -49,8 +51,8 @@ Status errno_status(int error, std::string_view what, const std::string& path) {
     default:
       break;
   }
-  return make_error(code, to_absl(what), " '", path,
-                    "': ", std::strerror(error));
+  return make_error(code, to_absl(what), " ", quoted_name(path), ": ",
+                    std::strerror(error));
 }
 
 class Fd {
@@ -169,6 +171,10 @@ class LocalFileSystem final : public FileSystem {
   }
   StatusOr<std::unique_ptr<WritableFile>> create(
       const std::string& path) override {
+    if (is_http(path)) {
+      return invalid_argument("cannot write ", quoted_name(path),
+                              ": files of the net are only read");
+    }
     Fd fd = open_fd(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
     // The file's name is often not the one that the user gave.
     if (!fd.valid() && errno == ENOENT) {

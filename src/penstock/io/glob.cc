@@ -184,8 +184,8 @@ StatusOr<std::vector<std::string>> expand_names(
     if (is_http_pattern(name)) {
       return invalid_argument(
           "a server cannot be asked what it has: patterns are for files of "
-          "this machine, got '",
-          name, "' (write %2A or %5B for * or [)");
+          "this machine, got ",
+          quoted_name(name), " (write %2A or %5B for * or [)");
     }
     if (!is_glob(name) || name.find("://") != std::string::npos ||
         fs.info(name).ok()) {

@@ -100,10 +100,15 @@ std::optional<std::int64_t> number(std::string_view text) {
 /// What a server said about the file, in its last response.
 struct Reply {
   long status = 0;
+  std::int64_t first = -1;   // byte of the file that this response begins with
   std::int64_t total = -1;   // of the whole file
   std::int64_t length = -1;  // of this response
   std::string etag;
+  std::string modified;
   double retry_after = 0;
+
+  /// What differs between two versions of the file.
+  const std::string& version() const { return etag.empty() ? modified : etag; }
 };
 
 /// One exchange: what it wants, and what came.
@@ -113,8 +118,9 @@ struct Exchange {
   std::span<std::byte> out;  // where the bytes go ...
   int file = -1;             // ... or the file that takes them
   std::size_t got = 0;
-  bool enough = false;  // we ended it: `out` is full
-  bool whole = false;   // the server sent the file from its start
+  bool enough = false;     // we ended it: `out` is full
+  bool whole = false;      // the server sent the file from its start
+  bool misplaced = false;  // it sent other bytes than were asked for
   int write_error = 0;
   std::string why;  // it failed
   double stall_timeout = 0;
@@ -149,10 +155,16 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count,
     if (slash != std::string_view::npos) {
       reply.total = number(value.substr(slash + 1)).value_or(-1);
     }
+    const std::size_t space = value.find(' ');
+    if (space != std::string_view::npos) {
+      reply.first = number(value.substr(space + 1)).value_or(-1);
+    }
   } else if (absl::EqualsIgnoreCase(name, "content-length")) {
     reply.length = number(value).value_or(-1);
   } else if (absl::EqualsIgnoreCase(name, "etag")) {
     reply.etag = value;
+  } else if (absl::EqualsIgnoreCase(name, "last-modified")) {
+    reply.modified = value;
   } else if (absl::EqualsIgnoreCase(name, "retry-after")) {
     reply.retry_after = static_cast<double>(number(value).value_or(0));
   }
@@ -167,6 +179,10 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count,
   if (x.reply.status >= 300) return bytes;  // a page about an error
   if (x.reply.status == 200 && x.from > 0) {
     x.whole = true;
+    return 0;
+  }
+  if (x.reply.status == 206 && x.reply.first >= 0 && x.reply.first != x.from) {
+    x.misplaced = true;
     return 0;
   }
   if (x.file >= 0) {
@@ -258,6 +274,7 @@ class Client {
   StatusOr<std::size_t> get(std::int64_t from, std::span<std::byte> out,
                             Reply& reply, bool& whole) const {
     std::size_t got = 0;
+    std::string version;  // of what was got
     int tries = 0;
     for (;;) {
       Exchange x;
@@ -268,6 +285,13 @@ class Client {
       whole = x.whole || x.reply.status == 200;
       const bool good = x.reply.status == 200 || x.reply.status == 206;
       if (x.whole) return got;
+      if (x.misplaced) {
+        return make_error(StatusCode::kDataLoss, "cannot read ", name(),
+                          ": the server sent bytes from ", x.reply.first,
+                          " on, asked for were those from ", x.from);
+      }
+      if (good && got > 0 && x.reply.version() != version) return changed();
+      if (good) version = x.reply.version();
       if (good && whole && code != CURLE_OK && !x.enough) {
         // Cannot be continued: there are no ranges.
         got = 0;
@@ -279,6 +303,11 @@ class Client {
       tries = good && x.got > 0 && !whole ? 1 : tries + 1;
       PS_RETURN_IF_ERROR(wait(tries, code, x));
     }
+  }
+
+  Status changed() const {
+    return make_error(StatusCode::kDataLoss, name(),
+                      " changed while it was read");
   }
 
   /// The whole file into `file`, from its start again after each failure.
@@ -359,7 +388,9 @@ class Client {
     const bool again = answered ? may_pass(reply.status) : may_pass(code);
     if (!again || tries > options_.retries) {
       const std::string what =
-          answered ? absl::StrCat("the server answered ", reply.status) : x.why;
+          answered || code == CURLE_OK
+              ? absl::StrCat("the server answered ", reply.status)
+              : x.why;
       const StatusCode kind = answered         ? code_of(reply.status)
                               : may_pass(code) ? StatusCode::kUnavailable
                                                : StatusCode::kInvalidArgument;
@@ -434,10 +465,9 @@ class HttpFile final : public ReadableFile {
     bool whole = false;
     PS_ASSIGN_OR_RETURN(const std::size_t n,
                         client_.get(offset, out, reply, whole));
-    if (whole || reply.etag != etag_ ||
+    if (whole || reply.version() != version_ ||
         (reply.total >= 0 && reply.total != size_)) {
-      return make_error(StatusCode::kDataLoss, client_.name(),
-                        " changed while it was read");
+      return client_.changed();
     }
     if (n == 0) {
       return make_error(StatusCode::kDataLoss, client_.name(),
@@ -458,7 +488,7 @@ class HttpFile final : public ReadableFile {
                         client_.get(0, first_, reply, whole));
     first_.resize(n);
     first_.shrink_to_fit();
-    etag_ = reply.etag;
+    version_ = reply.version();
     size_ = whole ? reply.length : reply.total;
     if (size_ < 0 && n < kFirstBytes) size_ = static_cast<std::int64_t>(n);
     if (size_ >= 0 && (!whole || size_ <= static_cast<std::int64_t>(n))) {
@@ -481,7 +511,7 @@ class HttpFile final : public ReadableFile {
 
   const Client client_;
   std::vector<std::byte> first_;
-  std::string etag_;
+  std::string version_;
   std::int64_t size_ = 0;
   int copy_ = -1;
 };

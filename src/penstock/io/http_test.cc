@@ -169,6 +169,38 @@ TEST_F(Http, AFileThatChangesMeanwhileIsAnError) {
             std::string::npos);
 }
 
+TEST_F(Http, AFileThatChangesBetweenTwoTriesIsAnError) {
+  const std::string body = pattern(900'000);
+  server_.serve("/new", body);
+  for (const bool etag : {true, false}) {
+    server_.answer_with([&](const Request& request) {
+      const std::string version = absl::StrCat(request.number % 2);
+      return Answer{
+          .cut = request.number % 2 == 0 ? 300'000 : -1,
+          .etag = etag ? version : "",
+          .more = etag ? "" : absl::StrCat("Last-Modified: ", version, "\r\n")};
+    });
+    const auto read = read_all(server_.url("/new"));
+    EXPECT_EQ(read.status().code(), StatusCode::kDataLoss);
+    EXPECT_NE(read.status().message().find("changed while it was read"),
+              std::string::npos);
+  }
+}
+
+TEST_F(Http, OtherBytesThanWereAskedForAreAnError) {
+  server_.serve("/large", pattern(3 << 20));
+  server_.answer_with([](const Request& request) {
+    return Answer{.shift = request.first > 0 ? -1000 : 0};
+  });
+  const auto read = read_all(server_.url("/large"));
+  EXPECT_EQ(read.status().code(), StatusCode::kDataLoss);
+  EXPECT_NE(read.status().message().find(
+                "the server sent bytes from 1047576 on, asked for were those "
+                "from 1048576"),
+            std::string::npos)
+      << read.status();
+}
+
 TEST_F(Http, PasswordsAndSignaturesStayOutOfMessages) {
   std::string url = server_.url("/none?signature=secret");
   url.insert(7, "user:password@");

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "penstock/io/file.h"
+#include "penstock/io/http.h"
 
 namespace penstock {
 
@@ -18,7 +19,7 @@ StatusOr<Tensor> read_whole_file(std::string_view path) {
   for (;;) {
     if (!buffer) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for '", to_absl(path), "'"));
+          absl::StrCat("no memory for ", to_absl(quoted_name(path))));
     }
     PS_ASSIGN_OR_RETURN(
         const std::size_t n,

@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "penstock/io/http.h"
 #include "penstock/ops/files/byte_stream.h"
 #include "penstock/ops/files/parse_records.h"
 #include "penstock/ops/files/record_file.h"
@@ -139,14 +140,14 @@ StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
     if (cut.rows.size() >= enough || in.at_end || cut.passing.active) break;
     if (static_cast<std::int64_t>(held / 2) > options.max_record_bytes) break;
     if (!failed.ok()) {
-      return annotate(failed, absl::StrCat("csv: '", path, "': "));
+      return annotate(failed, absl::StrCat("csv: ", quoted_name(path), ": "));
     }
   }
   if (cut.rows.empty()) {
     return invalid_argument(
         "csv: columns must be given where the first file "
-        "has no record to tell them by, got '",
-        path, "'");
+        "has no record to tell them by, got ",
+        quoted_name(path));
   }
   std::vector<std::vector<std::string>> values;
   std::vector<std::string> names;

@@ -39,6 +39,7 @@ struct Reading final : SequencerState {
   std::size_t end = 0;
   bool at_end = false;
   bool jumped = false;
+  bool passing_rest = false;  // the records have ended, the stream has not
   Status failed;  // of the stream, once what came before is handed on
   SplitOutput cut;
   std::vector<std::string_view> values;
@@ -94,6 +95,7 @@ class RecordFile final : public SequencerOp {
       state.opened = true;
       return Step::more();
     }
+    if (state.passing_rest) return pass_rest(state, out);
     state.cut.clear();
     SplitInput in;
     in.bytes = {chars(state) + state.begin, state.end - state.begin};
@@ -111,7 +113,12 @@ class RecordFile final : public SequencerOp {
     state.begin += state.cut.consumed;
     state.offset += static_cast<std::int64_t>(state.cut.consumed);
     state.record += static_cast<std::int64_t>(state.cut.rows.size());
-    if (state.cut.stop) return Step::end();
+    if (state.cut.stop) {
+      const auto& rows = state.cut.rows;
+      const bool whole = rows.empty() || rows.back().error.ok();
+      state.passing_rest = whole && state.stream->compressed() && !state.at_end;
+      return state.passing_rest ? Step::more() : Step::end();
+    }
     if (state.cut.jump >= 0) {
       const Status status = jump(state);
       if (!status.ok()) return last_error(state, out, status);
@@ -177,6 +184,16 @@ class RecordFile final : public SequencerOp {
                                          format_->compression, format_->zlib));
     if (state.offset > 0) return state.stream->skip_to(state.offset);
     return absl::OkStatus();
+  }
+
+  /// What follows the records of a compressed stream is padding, and a checksum
+  /// of them all.
+  StatusOr<Step> pass_rest(Reading& state, Outputs& out) const {
+    if (!state.failed.ok()) return last_error(state, out, state.failed);
+    state.begin = state.end = 0;
+    const Status status = fill(state);
+    if (!status.ok()) return last_error(state, out, status);
+    return state.at_end ? Step::end() : Step::more();
   }
 
   /// Goes on where the splitter asked to, if the stream is that long.

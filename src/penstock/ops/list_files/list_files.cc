@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "penstock/io/glob.h"
+#include "penstock/io/http.h"
 
 namespace penstock::ops {
 namespace {
@@ -19,9 +20,8 @@ class ListFiles final : public IndexedSourceOp {
   std::string_view op() const override { return "list_files"; }
   std::string describe() const override {
     return absl::StrCat("list_files(", names_.size(), " files",
-                        names_.empty() ? "" : ", the first '",
-                        names_.empty() ? "" : names_[0],
-                        names_.empty() ? ")" : "')");
+                        names_.empty() ? "" : ", the first ",
+                        names_.empty() ? "" : quoted_name(names_[0]), ")");
   }
   StatusOr<Spec> output_spec(std::span<const Spec>) const override {
     return Spec::tensor(DType::kString, PartialShape(Shape{}));

@@ -184,15 +184,16 @@ StatusOr<std::shared_ptr<const Operator>> make_npy(
   for (const std::string& path : files) {
     auto mapped = map_arrays(path);
     if (!mapped.ok()) {
-      return annotate(mapped.status(), absl::StrCat("npy: '", path, "': "));
+      return annotate(mapped.status(),
+                      absl::StrCat("npy: ", quoted_name(path), ": "));
     }
     const Spec own = npy_row_spec(*mapped);
     if (arrays.empty()) {
       spec = own;
     } else if (!(spec == own)) {
-      return invalid_argument("npy: files must have rows of one spec, '",
-                              files[0], "' has ", spec.to_string(), ", '", path,
-                              "' ", own.to_string());
+      return invalid_argument("npy: files must have rows of one spec, ",
+                              quoted_name(files[0]), " has ", spec.to_string(),
+                              ", ", quoted_name(path), " ", own.to_string());
     }
     arrays.push_back(*std::move(mapped));
   }
