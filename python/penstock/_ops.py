@@ -317,7 +317,7 @@ _PARAMETERS = {
     "image.decode_": "contents",
     "image.extract_": "contents",
     "image.": "image",
-    "io.decode_": "input_bytes",
+    "io.decode_": "bytes",
     "io.parse_": "serialized",
     "io.serialize_": "tensor",
     "strings.": "input",

@@ -56,6 +56,7 @@ _REFUSED = {
     "LOAD_BUILD_CLASS": "defines a class",
     "LOAD_LOCALS": "reads its local variables",
 }
+WHILE_LOOP = "has a while loop"
 _MAX_CONTAINER = 100_000
 # What a module of a library may hold that a function reads.
 _MEMBERS = frozenset((bool, int, float, str, bytes, types.ModuleType))
@@ -571,7 +572,7 @@ class Sandbox:
         if "JUMP" in op and isinstance(value, int) and value <= instruction.offset:
             target = targets.get(value)
             if target is None or target.opname not in ("FOR_ITER", "END_FOR"):
-                raise TraceRefused("has a while loop")
+                raise TraceRefused(WHILE_LOOP)
         if op in ("LOAD_GLOBAL", "LOAD_NAME"):
             self._check_global(fn, instructions, at, names)
 

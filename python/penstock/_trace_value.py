@@ -12,7 +12,7 @@ NumPy at once and stay constants.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
@@ -30,15 +30,24 @@ Shape = tuple["int | None", ...]
 
 
 @contextmanager
-def branches_taken() -> Iterator[None]:
+def branches_taken(choose: Callable[[], bool] | None = None) -> Iterator[None]:
     """Meanwhile this thread traces one path of a function instead of refusing a
-    branch on data. Such a program means something else than the function: it is for
-    measuring what the native form would cost, and for nothing else."""
+    branch on data, always the one that is true, or what `choose` says. Such a
+    program means something else than the function: it is for measuring what the
+    native form would cost, and for telling what each path gives."""
     _local.takes_branches = True
+    _local.choose = choose
     try:
         yield
     finally:
         _local.takes_branches = False
+        _local.choose = None
+
+
+def chooser() -> Callable[[], bool] | None:
+    """What decides branches on data, if anything does."""
+    choose: Callable[[], bool] | None = getattr(_local, "choose", None)
+    return choose
 
 
 class Tracer:
@@ -122,6 +131,27 @@ def current() -> Tracer:
     return tracer
 
 
+def _declared(known: Shape | None, shape: Any, what: str) -> Shape | None:
+    """What `shape` and the known one say together; None if it is nothing new."""
+    if shape is None:
+        return None
+    asked = tuple(shape)
+    if known is None:
+        return asked
+    if len(known) != len(asked) or any(
+        a is not None and b is not None and a != b for a, b in zip(asked, known)
+    ):
+        refuse(f"set_shape to {asked} of {what} of shape {known}")
+    merged = tuple(b if a is None else a for a, b in zip(asked, known))
+    return None if merged == known else merged
+
+
+def _ensured(value: Traced | TracedBytes, shape: Shape) -> int:
+    """The number of `value`, an error where it has another shape."""
+    dims = tuple(-1 if size is None else int(size) for size in shape)
+    return current().add("ensure_shape", (value._id,), dims)
+
+
 class TracedBytes:
     """A string, or an array of strings: handed on or to operations on strings."""
 
@@ -133,6 +163,11 @@ class TracedBytes:
 
     def __getattr__(self, name: str) -> Any:
         refuse(f"uses .{name} of a string")
+
+    def set_shape(self, shape: Any) -> None:
+        found = _declared(self.shape, shape, "strings")
+        if found is not None:
+            self._id, self.shape = _ensured(self, found), found
 
     def _no(self, *_: object) -> Any:
         refuse("computes with a string")
@@ -372,21 +407,10 @@ class Traced:
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Declares the shape, as TensorFlow has it; known parts are checked."""
-        from penstock import _trace_methods
-
-        asked = None if shape is None else tuple(shape)
-        if asked is None:
-            return
-        known = self._dims
-        if known is not None and (
-            len(known) != len(asked)
-            or any(a not in (None, b) for a, b in zip(asked, known) if b is not None)
-        ):
-            refuse(f"set_shape to {asked} of an array of shape {known}")
-        if None not in asked and known != asked:
-            self._number = _trace_methods.reshape(self, asked)._id
-            self._dims = asked
+        """Declares the shape, as TensorFlow has it; it is checked."""
+        found = _declared(self._dims, shape, "an array")
+        if found is not None:
+            self._number, self._dims = _ensured(self, found), found
 
     def dims(self) -> tuple[int, ...]:
         """The shape, all of which must be known."""
@@ -403,7 +427,8 @@ class Traced:
 
     def __bool__(self) -> bool:
         if self._value is None and getattr(_local, "takes_branches", False):
-            return True
+            choose = chooser()
+            return True if choose is None else choose()
         return bool(self._plain("a branch depends on data"))
 
     def __int__(self) -> int:
@@ -455,6 +480,11 @@ class Traced:
         return int(self.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
+        choose = chooser()
+        if choose is not None and self._dims and self._dims[0] is None:
+            while choose():
+                yield self[0]
+            return
         for i in range(len(self)):
             current().step()
             yield self[i]

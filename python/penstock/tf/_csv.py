@@ -49,7 +49,7 @@ def _typed(default: Any) -> Any:
 
 
 def _columns(defaults: Any) -> dict[str, Any]:
-    return {f"{i:06d}": _typed(d) for i, d in enumerate(defaults)}
+    return {f"record_defaults[{i}]": _typed(d) for i, d in enumerate(defaults)}
 
 
 def _compression(kind: Any) -> str | None:

@@ -3,13 +3,17 @@
 TensorFlow knows the dtypes of a `py_function`. Here a copy of the function is
 traced in which everything without a native form is a `Foreign`, which may be
 handed to `py_function` and to nothing else. What that gives is an `Opaque`
-(`tf/_opaque.py`). Anything else that is tried with either ends the trace, and the
-spec stays unknown. The program that is written meanwhile is thrown away.
+(`tf/_opaque_value.py`). Anything else that is tried with either ends the trace, and the
+spec stays unknown. Branches on data are followed both ways (`tf/_paths.py`). The
+programs that are written meanwhile are thrown away.
 """
 
 from __future__ import annotations
 
+import builtins
+import functools
 import types
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,16 +22,13 @@ from penstock import _penstock
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
 from penstock._trace import _arguments, install_numpy_loops, leaves_of
 from penstock._trace_errors import TraceRefused, refuse
-from penstock._trace_inspect import Namespace, Sandbox
+from penstock._trace_inspect import WHILE_LOOP, Namespace, Sandbox
 from penstock._trace_value import Tracer, current
 from penstock.tf import _structure
-from penstock.tf._opaque import (
-    Foreign,
-    Opaque,
-    OpaqueDataset,
-    OpaqueRagged,
-    form_of,
-)
+from penstock.tf._opaque import OpaqueRagged, form_of
+from penstock.tf._opaque_datasets import OpaqueDataset
+from penstock.tf._opaque_value import Foreign, Opaque
+from penstock.tf._paths import Paths, bounded, merged
 from penstock.tf._shapes import spec_from_tf
 from penstock.tf._values import unwrap
 
@@ -38,6 +39,7 @@ class _Lenient(Sandbox):
     def __init__(self, dialect: Any) -> None:
         super().__init__(dialect)
         self._foreign: set[types.CodeType] = set()
+        self.has_while = False
 
     def resolve(self, value: Any, name: str) -> Any:
         form = form_of(value)
@@ -53,11 +55,20 @@ class _Lenient(Sandbox):
             super()._check_global(fn, instructions, at, names)
         except TraceRefused:
             name = instructions[at].argval
-            value = fn.__globals__.get(name)
+            value = fn.__globals__.get(name, vars(builtins).get(name))
             if isinstance(value, types.ModuleType):
                 names[name] = Namespace(value, self)
             else:
-                names[name] = Foreign(name)
+                form = form_of(value)
+                names[name] = Foreign(name) if form is None else form
+
+    def _check_instruction(self, code: Any, fn: Any, *rest: Any) -> None:
+        try:
+            super()._check_instruction(code, fn, *rest)
+        except TraceRefused as refused:
+            if refused.reason != WHILE_LOOP:
+                raise
+            self.has_while = True
 
     def member(self, module: Any, attribute: str, dotted: str) -> Any:
         try:
@@ -77,6 +88,7 @@ class _Lenient(Sandbox):
         safe = super()._copy(fn)
         if self._foreign:
             safe.__code__ = self._without_foreign(fn.__code__)
+            self.codes.add(safe.__code__)
         return safe
 
     def _without_foreign(self, code: types.CodeType) -> types.CodeType:
@@ -109,23 +121,36 @@ def foretell(fn: Any, spec: Any) -> Any:
         dialect = type(fn).__penstock_dialect__
         sandbox = _Lenient(dialect)
         safe = _copy_of(fn.fn, sandbox)
-        program = _penstock.Program(_ranked(spec))
-        with Tracer(program, sandbox.codes, dialect) as tracer:
-            argument = _symbols(program, program.input_nest(), spec)
-            args = tuple(argument) if program.spreads else (argument,)
-            with np.errstate(all="ignore"):
-                made = safe(*(_structure.decode(a) for a in args))
-            if fn.kind == "dataset":
-                if not isinstance(made, OpaqueDataset):
-                    return None
-                found = made.spec
-            else:
-                found = spec_of_result(made)
-            return None if tracer.refused is not None else found
+
+        def trace() -> Any:
+            return _traced(fn, safe, spec, sandbox, dialect)
+
+        with bounded(sandbox.codes) if sandbox.has_while else nullcontext():
+            found = Paths(sandbox.codes).all(trace)
+        return functools.reduce(merged, found) if found else None
     except TraceRefused:
         return None
     except Exception:  # noqa: BLE001 (what it raises says the run, if it does)
         return None
+
+
+def _traced(fn: Any, safe: Any, spec: Any, sandbox: _Lenient, dialect: Any) -> Any:
+    """The spec of what one path through a function gives."""
+    program = _penstock.Program(_ranked(spec))
+    with Tracer(program, sandbox.codes, dialect) as tracer:
+        argument = _symbols(program, program.input_nest(), spec)
+        args = tuple(argument) if program.spreads else (argument,)
+        with np.errstate(all="ignore"):
+            made = safe(*(_structure.decode(a) for a in args))
+        if fn.kind == "dataset":
+            if not isinstance(made, OpaqueDataset):
+                refuse("no dataset of known elements")
+            found = made.spec
+        else:
+            found = spec_of_result(made)
+        if tracer.refused is not None:
+            raise tracer.refused
+        return found
 
 
 def _copy_of(fn: Any, sandbox: _Lenient) -> Any:
@@ -173,6 +198,8 @@ def _symbols(program: Any, nest: Any, spec: Any) -> Any:
 
 def spec_of_result(value: Any) -> Any:
     """The spec of what a function gives. Inside a trace."""
+    if value is None:
+        refuse("gives nothing")
     return _spec(tuple(value) if type(value) is list else value)
 
 
@@ -181,6 +208,10 @@ def _spec(value: Any) -> Any:
         return TensorSpec(value.shape.dims, value.dtype)
     if isinstance(value, OpaqueRagged):
         return spec_from_tf(value.spec)
+    if isinstance(value, OpaqueDataset):
+        return DatasetSpec(value.spec)
+    if value is None:
+        return None
     if isinstance(value, dict):
         return {k: _spec(v) for k, v in value.items()}
     if isinstance(value, tuple):

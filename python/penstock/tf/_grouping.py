@@ -38,10 +38,15 @@ class Grouping(Deriving):
         >>> [b.numpy().tolist() for b in ds]
         [[0, 2, 4], [1, 3]]
         """
-        if (window_size is None) == (window_size_func is None):
+        if window_size is not None and window_size_func is not None:
             raise ValueError(
                 "Only one of the `window_size` and `window_size_func` arguments can "
                 "be set."
+            )
+        if window_size is None and window_size_func is None:
+            raise ValueError(
+                "Either the `window_size` argument or the `window_size_func` argument "
+                "must be specified."
             )
         sizes = None
         if window_size_func is not None:

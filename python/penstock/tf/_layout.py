@@ -48,7 +48,8 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
 @traceable
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """The number of values."""
-    x = convert_to_tensor(input)
+    ragged = isinstance(input, RaggedTensor)
+    x = convert_to_tensor(input.flat_values if ragged else input)
     count = 1 if isinstance(x, bytes) else x.size
     return convert_to_tensor(int(count), int32 if out_type is None else out_type)
 
@@ -56,6 +57,8 @@ def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
 @traceable
 def rank(input: Any, name: str | None = None) -> Any:
     """The number of dimensions."""
+    if isinstance(input, RaggedTensor):
+        return convert_to_tensor(input.shape.rank)
     x = convert_to_tensor(input)
     return convert_to_tensor(0 if isinstance(x, bytes) else int(x.ndim))
 
@@ -87,7 +90,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
     """`x`, whose shape must be the given one."""
     x = convert_to_tensor(x)
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, TracedBytes)):
         x.set_shape(TensorShape(shape).dims)
     else:
         try:

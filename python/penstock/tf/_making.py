@@ -19,6 +19,7 @@ from penstock.tf._apply import (
 )
 from penstock.tf._dtypes import as_dtype, bool_, float32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor, SparseTensor
+from penstock.tf._ragged_values import over_values
 from penstock.tf._selection import clip_by_value
 from penstock.tf._values import (
     Bytes,
@@ -243,3 +244,9 @@ def sequence_mask(
     places = np.arange(int(known(maxlen)))
     mask = apply("less", places, apply("expand_dims", x, -1))
     return cast(mask, dtype)
+
+
+over_values(
+    globals(),
+    "saturate_cast identity stop_gradient zeros_like ones_like",
+)

@@ -166,6 +166,7 @@ class Mapping(Deriving):
         [0, 1]
         """
         fn = call("take_while", predicate, "predicate")
+        _check_predicate(predicate, self._penstock_value.element_spec)
         return self._same(self._penstock_value.take_while(fn, name=name))
 
     def scan(

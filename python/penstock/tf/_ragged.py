@@ -20,6 +20,12 @@ def _array(values: Any) -> Any:
     return np.asarray(convert_to_tensor(values))
 
 
+_OPERANDS = (
+    "RaggedTensor: the other operand must be a number, have equal rows, or one value "
+    "for each row"
+)
+
+
 class RaggedTensor:
     """Rows of different length: flat values and where they are cut.
 
@@ -352,21 +358,47 @@ class RaggedTensor:
             [np.arange(a, b)[part] for a, b in zip(splits[:-1], splits[1:])]
         )
 
-    def _with(self, function: Any, other: Any, turned: bool = False) -> RaggedTensor:
-        """`function` of the values and a number, or those of equal rows."""
+    def _flat_of(self, other: Any) -> Any:
+        """What an operand is for each value: of equal rows, or one for each row."""
         if isinstance(other, RaggedTensor):
             pairs = zip(self.nested_row_splits, other.nested_row_splits, strict=True)
             if not all(np.array_equal(a, b) for a, b in pairs):
                 raise ValueError("RaggedTensor: the rows have different lengths")
-            other = other.flat_values
-        elif np.ndim(other):
-            raise ValueError(
-                "RaggedTensor: the other operand must be a number or have equal rows"
-            )
-        mine = self.flat_values
+            return other.flat_values
+        if isinstance(other, (list, tuple)) and any(
+            isinstance(v, RaggedTensor) for v in other
+        ):
+            return type(other)(self._flat_of(v) for v in other)
+        shape = np.shape(other) if isinstance(other, np.ndarray) else ()
+        if not shape or len(self.nested_row_splits) != 1 or len(shape) != 2:
+            if np.ndim(other) and not isinstance(other, (str, bytes)):
+                raise ValueError(_OPERANDS)
+            return other
+        if shape[1] != 1 or shape[0] not in (1, len(self)):
+            raise ValueError(_OPERANDS)
+        column = np.broadcast_to(np.asarray(other)[:, 0], (len(self),))
+        return wrap(np.repeat(column, np.asarray(self.row_lengths())))
+
+    def _with(self, function: Any, other: Any, turned: bool = False) -> RaggedTensor:
+        """`function` of the values and of another operand's."""
+        mine, other = self.flat_values, self._flat_of(other)
         return self.with_flat_values(
             function(other, mine) if turned else function(mine, other)
         )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return False if other is None else self._with(operator.eq, other)
+
+    def __ne__(self, other: object) -> Any:
+        return True if other is None else self._with(operator.ne, other)
+
+    def __invert__(self) -> RaggedTensor:
+        return self.with_flat_values(~self.flat_values)
+
+    def __abs__(self) -> RaggedTensor:
+        return self.with_flat_values(abs(self.flat_values))
 
     def __neg__(self) -> RaggedTensor:
         return self.with_flat_values(-self.flat_values)
@@ -375,10 +407,18 @@ class RaggedTensor:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<tf.RaggedTensor {self.to_list()}>"
+        return f"<tf.RaggedTensor {_shown(self)}>"
 
     def __reduce__(self) -> Any:
         return RaggedTensor._of, (self._penstock_value,)
+
+
+def _shown(row: Any) -> str:
+    """Rows as text, numbers with the digits of their dtype."""
+    if isinstance(row, RaggedTensor) or np.ndim(row):
+        return f"[{', '.join(map(_shown, row))}]"
+    plain = row.numpy()
+    return repr(plain) if isinstance(plain, bytes) else str(plain)
 
 
 def _operator(name: str, turned: bool) -> Any:
@@ -393,8 +433,9 @@ def _operator(name: str, turned: bool) -> Any:
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     setattr(RaggedTensor, f"__{_name}__", _operator(_name, False))
     setattr(RaggedTensor, f"__r{_name}__", _operator(_name, True))
-for _name in ("lt", "le", "gt", "ge"):
-    setattr(RaggedTensor, f"__{_name}__", _operator(_name, False))
+for _name in ("lt", "le", "gt", "ge", "and_", "or_", "xor"):
+    _method = f"__{_name.rstrip('_')}__"
+    setattr(RaggedTensor, _method, _operator(_name, False))
 
 
 class SparseTensor:

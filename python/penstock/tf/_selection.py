@@ -22,6 +22,8 @@ from penstock.tf._apply import (
     traceable,
 )
 from penstock.tf._dtypes import float32, int32, numpy_dtype
+from penstock.tf._ragged import RaggedTensor
+from penstock.tf._ragged_values import map_values, over_values
 from penstock.tf._values import (
     convert_to_tensor,
     list_dtype,
@@ -44,6 +46,11 @@ def gather(
     >>> tf.gather([10, 20, 30], [2, 0]).numpy()
     array([30, 10], dtype=int32)
     """
+    if isinstance(indices, RaggedTensor):
+        picked = gather(params, indices.flat_values, axis=axis)
+        return indices.with_flat_values(picked)
+    if isinstance(params, RaggedTensor):
+        return _gather_rows(params, indices, axis, batch_dims)
     x, places = convert_to_tensor(params), convert_to_tensor(indices)
     leading = int(batch_dims)
     if leading < 0:
@@ -60,6 +67,16 @@ def gather(
         bad = where_[(where_ < 0) | (where_ >= count)].reshape(-1)[0]
         raise InvalidArgumentError(f"gather: index {bad} is not in [0, {count})")
     return wrap(np.take(array, where_, axis=at))
+
+
+def _gather_rows(params: RaggedTensor, indices: Any, axis: Any, dims: int) -> Any:
+    """Rows of a ragged tensor."""
+    places = np.asarray(convert_to_tensor(indices))
+    if axis not in (None, 0) or dims or places.ndim > 1:
+        raise ValueError("gather: of a ragged tensor only rows, by number or in a list")
+    if places.size and not (0 <= places.min() and places.max() < len(params)):
+        raise InvalidArgumentError(f"gather: an index is not in [0, {len(params)})")
+    return params[int(places)] if places.ndim == 0 else params._rows(places)
 
 
 def _gather_batch(array: Any, places: Any, at: int, leading: int) -> Any:
@@ -122,9 +139,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     >>> tf.where([True, False], 1, 2).numpy()
     array([1, 2], dtype=int32)
     """
-    condition = convert_to_tensor(condition)
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")
+    if x is not None and any(isinstance(v, RaggedTensor) for v in (condition, x, y)):
+        return map_values(where, condition, x, y)
+    condition = convert_to_tensor(condition)
     if x is None:
         eager_only("where without x and y", condition)
         return wrap(np.argwhere(np.asarray(condition)).astype(np.int64))
@@ -336,3 +355,9 @@ def searchsorted(
         side,  # type: ignore[call-overload]
     )
     return wrap(np.asarray(places).astype(numpy_dtype(out_type))[()])
+
+
+over_values(
+    globals(),
+    "clip_by_value one_hot",
+)

@@ -25,6 +25,7 @@ from penstock.tf._apply import (
 )
 from penstock.tf._dtypes import int32, int64, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
+from penstock.tf._ragged_values import over_values
 from penstock.tf._special import (
     accumulate_n as accumulate_n,
 )
@@ -705,6 +706,17 @@ def matmul(
     if kind is not None:
         return wrap(np.matmul(np.asarray(a).astype(kind), np.asarray(b).astype(kind)))
     return wrap(np.matmul(np.asarray(a), np.asarray(b)))
+
+
+over_values(
+    globals(),
+    "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor is_finite "
+    "is_inf is_nan log log1p logical_not negative rint sign sin sinh sqrt square tan "
+    "tanh add equal floordiv floormod greater greater_equal less less_equal "
+    "logical_and logical_or logical_xor maximum minimum multiply not_equal subtract "
+    "mod truediv divide divide_no_nan pow rsqrt reciprocal sigmoid softplus "
+    "squared_difference round truncatediv atan2",
+)
 
 
 def __getattr__(name: str) -> Any:

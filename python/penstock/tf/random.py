@@ -491,6 +491,46 @@ class Generator:
     ) -> Any:
         return stateless_normal(shape, self._seed(), mean, stddev, dtype)
 
+    def truncated_normal(
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = float32,
+        name: str | None = None,
+    ) -> Any:
+        return stateless_truncated_normal(shape, self._seed(), mean, stddev, dtype)
+
+    def uniform_full_int(
+        self, shape: Any, dtype: Any = "uint64", name: str | None = None
+    ) -> Any:
+        """Integers of every value that the dtype has."""
+        wanted, sizes = numpy_dtype(dtype), dims(shape)
+        if wanted.kind not in "iu" or wanted.itemsize < 4:
+            raise ValueError(f"uniform_full_int: no dtype of its: {wanted}")
+        half = wanted.itemsize // 4
+        words = stateless_uniform(
+            (*sizes, half), self._seed(), None, None, np.dtype(np.uint32)
+        )
+        return wrap(np.ascontiguousarray(words).view(wanted).reshape(sizes)[()])
+
+    def split(self, count: int = 1) -> list[Generator]:
+        """`count` generators of streams of their own."""
+        seeds = np.asarray(self.make_seeds(count))
+        return [Generator(state=[int(s[0]), int(s[1])]) for s in seeds.T]
+
+    def skip(self, delta: Any) -> None:
+        """Goes on as after `delta` further calls."""
+        self._calls += int(delta)
+
+    def reset(self, state: Any) -> None:
+        """Goes on from a `state`."""
+        self.__init__(state=state)  # type: ignore[misc]
+
+    def reset_from_seed(self, seed: Any) -> None:
+        """Starts anew."""
+        self.reset(int(np.asarray(seed).reshape(-1)[0]))
+
     def make_seeds(self, count: int = 1) -> Any:
         """`count` seeds, as two rows."""
         return wrap(np.asarray(split(self._seed(), count)).astype(np.int64).T)

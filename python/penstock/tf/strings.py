@@ -23,6 +23,7 @@ from penstock.tf import _hash, _missing, _re2
 from penstock.tf._apply import eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
+from penstock.tf._ragged_values import over_values
 from penstock.tf._scripts import scripts_of
 from penstock.tf._values import Bytes, convert_to_tensor, wrap
 
@@ -612,6 +613,14 @@ def unsorted_segment_join(
         for i in range(int(num_segments))
     ]
     return wrap(np.array(made, dtype=object))
+
+
+over_values(
+    globals(),
+    "as_string join length lower upper strip regex_full_match regex_replace substr "
+    "to_number to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong "
+    "unicode_transcode",
+)
 
 
 def __getattr__(name: str) -> Any:

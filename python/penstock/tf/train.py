@@ -165,6 +165,20 @@ class Feature(_Message):
         }
         return None if self._given is None else names[type(self._given)]
 
+    def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The feature as bytes."""
+        return _encoded(self)
+
+    @staticmethod
+    def FromString(data: Any) -> Feature:
+        """The feature of these bytes."""
+        return _feature(bytes(data))
+
+    def ParseFromString(self, data: Any) -> int:
+        """Takes the feature of these bytes; gives their length."""
+        self.CopyFrom(Feature.FromString(data))
+        return len(data)
+
     def _array(self) -> Any:
         given = self._given
         items = [] if given is None else given._items()
@@ -211,6 +225,21 @@ class Features(_Message):
 
     def __init__(self, feature: dict[str, Feature] | None = None) -> None:
         self.feature = _FeatureMap(feature or {})
+
+    def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The features as bytes."""
+        example = Example(self).SerializeToString()
+        return next((body for _, body in _fields(example, 1)), b"")
+
+    @staticmethod
+    def FromString(data: Any) -> Features:
+        """The features of these bytes."""
+        return Example.FromString(_field(1, bytes(data))).features
+
+    def ParseFromString(self, data: Any) -> int:
+        """Takes the features of these bytes; gives their length."""
+        self.CopyFrom(Features.FromString(data))
+        return len(data)
 
     def _text(self) -> list[str]:
         return _entries("feature", self.feature)

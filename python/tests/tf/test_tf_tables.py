@@ -209,3 +209,10 @@ def test_ten_thousand_rows(tmp_path):
     batch = next(iter(ds.batch(10_000)))
     assert np.array_equal(batch[0], values)
     assert np.array_equal(batch[1], (values / 4).astype(np.float32))
+
+
+def test_errors_of_csv_dataset_name_the_default_that_is_missing(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n3,\n")
+    ds = tf.data.experimental.CsvDataset(str(tmp_path / "t.csv"), [tf.int32, tf.int32])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"record_defaults\[1\]"):
+        list(ds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
@@ -133,8 +134,7 @@ def test_sources_themselves_and_partials(files):
 
 def test_behind_a_function_that_runs_as_python(files):
     def unknown(x):
-        print(end="")
-        return x
+        return x if os.getcwd() else x
 
     names = Dataset.from_tensor_slices(files).map(unknown)
     assert "unknown" in repr(names.element_spec).lower()

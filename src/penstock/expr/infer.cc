@@ -131,9 +131,30 @@ StatusOr<LeafSpec> infer_reshape(const Node& node, const LeafSpec& in) {
   return LeafSpec{in.dtype, shape_of(dims)};
 }
 
+// The shape that is asked for, -1 for what may be anything, and what is known.
+StatusOr<LeafSpec> infer_ensure_shape(const Node& node, const LeafSpec& in) {
+  Dims dims = node.ints;
+  bool fits = !in.shape.has_rank() || in.shape.rank() == dims.size();
+  for (std::size_t i = 0; i < dims.size() && fits; ++i) {
+    if (dims[i] < -1) {
+      return fail(node, "dimensions must be >= -1, got ", dims[i]);
+    }
+    const std::int64_t known = in.shape.has_rank() ? in.shape[i] : kUnknownDim;
+    if (dims[i] == -1) {
+      dims[i] = known;
+    } else {
+      fits = known == kUnknownDim || known == dims[i];
+    }
+  }
+  if (fits) return LeafSpec{in.dtype, shape_of(dims)};
+  return fail(node, "the shape must be ", shape_of(node.ints).to_string(),
+              ", got ", in.shape.to_string());
+}
+
 StatusOr<LeafSpec> infer_shape(const Node& node, std::span<const LeafSpec> in) {
   const LeafSpec& first = in[0];
   if (node.op == Op::kReshape) return infer_reshape(node, first);
+  if (node.op == Op::kEnsureShape) return infer_ensure_shape(node, first);
   if (!first.shape.has_rank()) {
     return fail(node, "the rank of its input is not known");
   }
@@ -449,7 +470,7 @@ StatusOr<std::vector<LeafSpec>> infer(const Node& node,
       return one(std::move(spec));
     }
     case OpClass::kShape: {
-      if (node.op != Op::kShapeOf) {
+      if (node.op != Op::kShapeOf && node.op != Op::kEnsureShape) {
         PS_RETURN_IF_ERROR(check_dtype(node, in[0].dtype));
       }
       PS_ASSIGN_OR_RETURN(LeafSpec spec, infer_shape(node, in));

@@ -237,6 +237,11 @@ StatusOr<Value> run_shape(const Node& node, const LeafSpec& out_spec,
       PS_ASSIGN_OR_RETURN(const auto specs, infer(node, {&given, 1}));
       return viewed(first, specs[0].shape.to_shape(), rows);
     }
+    case Op::kEnsureShape: {
+      const LeafSpec given{first.tensor.dtype(), PartialShape(shape)};
+      PS_RETURN_IF_ERROR(infer(node, {&given, 1}).status());
+      return first;
+    }
     case Op::kShapeOf: {
       Value out;
       PS_ASSIGN_OR_RETURN(

@@ -81,7 +81,7 @@ enum class OpClass : std::uint8_t {
   X(ExpandDims, "expand_dims", kShape)                                    \
   X(Squeeze, "squeeze", kShape)       X(Slice, "slice", kShape)           \
   X(Concat, "concat", kShape)         X(Gather, "gather", kShape)         \
-  X(ShapeOf, "shape", kShape)                                             \
+  X(ShapeOf, "shape", kShape)         X(EnsureShape, "ensure_shape", kShape) \
   X(Matmul, "matmul", kOther)         X(Random, "random", kOther)         \
   X(Native, "native", kOther)         X(Result, "result", kOther)
 // clang-format on

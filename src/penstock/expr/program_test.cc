@@ -99,6 +99,10 @@ TEST(Program, RefusesDtypesAndShapesThatDoNotFit) {
   const std::int32_t one[] = {1};
   EXPECT_EQ(p->add(Op::kReshape, one, {.ints = {4, -1}}).status().message(),
             "reshape: cannot give 6 values of (2, 3) the shape (4, ?)");
+  EXPECT_EQ(p->add(Op::kEnsureShape, one, {.ints = {3, -1}}).status().message(),
+            "ensure_shape: the shape must be (3, ?), got (2, 3)");
+  EXPECT_FALSE(p->add(Op::kEnsureShape, one, {.ints = {2}}).ok());
+  EXPECT_FALSE(p->add(Op::kEnsureShape, one, {.ints = {2, -2}}).ok());
   EXPECT_FALSE(p->add(Op::kSum, one, {.ints = {2}}).ok());
   const std::int32_t missing[] = {99};
   EXPECT_FALSE(p->add(Op::kNegative, missing).ok());
