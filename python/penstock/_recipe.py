@@ -106,15 +106,15 @@ def build(steps: _Steps) -> Dataset:
 
 def dump(dataset: Dataset) -> bytes:
     """The graph as bytes."""
-    import cloudpickle
+    from penstock import _pickling
 
     steps = steps_of(dataset)
     try:
-        return cloudpickle.dumps(steps)  # type: ignore[no-any-return]
+        return _pickling.dumps(steps)
     except Exception:
         # A module's own functions go by name, whatever they use there.
         given = [_with_originals(step) for step in steps]
-        return cloudpickle.dumps(given)  # type: ignore[no-any-return]
+        return _pickling.dumps(given)
 
 
 def _with_originals(step: Any) -> Any:

@@ -53,11 +53,10 @@ def _directory() -> str | None:
 def pickle_function(op: str, fn: Any, signature: Any = None) -> bytes:
     """`fn` by cloudpickle, with what it gives if declared; names what does not
     pickle."""
-    import cloudpickle
+    from penstock import _pickling
 
     def dumps(fn: Any) -> bytes:
-        sent = fn if signature is None else (fn, signature)
-        return cloudpickle.dumps(sent)  # type: ignore[no-any-return]
+        return _pickling.dumps(fn if signature is None else (fn, signature))
 
     fn = as_pickled(fn)
     try:
@@ -76,11 +75,11 @@ def pickle_function(op: str, fn: Any, signature: Any = None) -> bytes:
 
 def find_unpicklable(value: Any, name: str = "", depth: int = 0) -> str:
     """ "lock (a _thread.lock)": the innermost value of `value` that does not pickle."""
-    import cloudpickle
+    from penstock import _pickling
 
     for part_name, part in _parts(value, name) if depth < 8 else ():
         try:
-            cloudpickle.dumps(part)
+            _pickling.dumps(part)
         except Exception:
             kind = type(part)
             return (

@@ -362,6 +362,39 @@ def wait_gone(pids):
     return not any(alive(pid) for pid in pids)
 
 
+def test_functions_with_a_cache_cross_by_value(run_program):
+    done = run_program(
+        """
+        import functools, pickle
+        import penstock as ps
+
+        @functools.lru_cache(maxsize=None)
+        def fib(n):
+            return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+        def helped(x):
+            return fib(int(x)) + 1
+
+        def local():
+            @functools.lru_cache
+            def twice(x):
+                return 2 * int(x)
+            return twice
+
+        numbers = ps.Dataset.range(10)
+        for fn in (fib, helped, local()):
+            there = numbers.map(fn, executor="process")
+            print([int(x) for x in there])
+            assert pickle.loads(pickle.dumps(there)).to_list() == there.to_list()
+        """
+    )
+    assert done.stdout.splitlines() == [
+        "[0, 1, 1, 2, 3, 5, 8, 13, 21, 34]",
+        "[1, 2, 2, 3, 4, 6, 9, 14, 22, 35]",
+        "[0, 2, 4, 6, 8, 10, 12, 14, 16, 18]",
+    ]
+
+
 def test_workers_end_with_the_program(run_program):
     done = run_program(WORKER_PIDS)
     assert done.stderr == ""
