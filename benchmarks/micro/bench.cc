@@ -199,6 +199,18 @@ bool add_probe(Probe probe) {
   return true;
 }
 
+// Whether `name` contains one of the texts of `filter`, between commas.
+bool chosen(std::string_view name, std::string_view filter) {
+  for (;;) {
+    const std::size_t comma = filter.find(',');
+    if (name.find(filter.substr(0, comma)) != std::string_view::npos) {
+      return true;
+    }
+    if (comma == std::string_view::npos) return false;
+    filter.remove_prefix(comma + 1);
+  }
+}
+
 int bench_main(int argc, char** argv) {
   std::string json;
   std::string filter;
@@ -216,7 +228,7 @@ int bench_main(int argc, char** argv) {
       quick = true;
     } else {
       std::fprintf(stderr,
-                   "usage: %s [--json=PATH] [--filter=GROUP] [--quick]\n",
+                   "usage: %s [--json=PATH] [--filter=GROUP,...] [--quick]\n",
                    argv[0]);
       return 2;
     }
@@ -233,9 +245,7 @@ int bench_main(int argc, char** argv) {
   std::printf("%-*s %10s %-8s %-10s %s\n", kNameWidth, "row", "value", "unit",
               "must", "ok");
   for (const Group& group : groups()) {
-    if (std::string_view(group.name).find(filter) == std::string_view::npos) {
-      continue;
-    }
+    if (!chosen(group.name, filter)) continue;
     try {
       group.run(table);
     } catch (const std::exception& e) {

@@ -86,6 +86,36 @@ def test_a_directory_in_place_of_a_file_says_so(tmp_path):
         assert str(tmp_path) in str(e.value)
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: list(ps.Dataset.tfrecord(path)),
+        lambda path: list(ps.Dataset.tfrecord(path, compression="GZIP")),
+        lambda path: list(ps.Dataset.fixed_length_records(path, 4)),
+        lambda path: list(ps.Dataset.text_lines(path)),
+        lambda path: list(ps.Dataset.csv(path, {"a": ps.int64})),
+        lambda path: list(ps.Dataset.jsonl(path, {"a": ps.int64})),
+        lambda path: list(ps.Dataset.tar(path)),
+        lambda path: list(ps.Dataset.npy(path)),
+        ps.io.read_file,
+    ],
+    ids="tfrecord gzip fixed text csv jsonl tar npy read_file".split(),
+)
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path, read):
+    # Opening a pipe that nobody writes into waits; its size and a device's is 0.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/zero"):
+        with pytest.raises((ps.Error, ValueError), match=path):
+            read(path)
+
+
+def test_the_null_device_is_an_empty_file():
+    assert ps.io.read_file("/dev/null") == b""
+    assert list(ps.Dataset.text_lines("/dev/null")) == []
+    assert list(ps.Dataset.tfrecord("/dev/null")) == []
+
+
 def test_what_is_no_gzip_file_says_so(tmp_path):
     (tmp_path / "t.txt").write_text("text\n")
     ds = ps.Dataset.text_lines(tmp_path / "t.txt", compression="GZIP")

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -79,6 +80,24 @@ Fd open_fd(const std::string& path, int flags, mode_t mode = 0) {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return Fd(fd);
+}
+
+/// Files are read by place and to their size: a pipe has neither, nor do most
+/// devices. The null device is a file of no bytes. What a directory is not,
+/// reading says.
+Status check_has_places(const Fd& fd, const std::string& path) {
+  struct stat info = {};
+  if (::fstat(fd.get(), &info) != 0) {
+    return errno_status(errno, "cannot look at", path);
+  }
+  if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return absl::OkStatus();
+  if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)) {
+    return absl::OkStatus();
+  }
+  return make_error(
+      StatusCode::kFailedPrecondition, "cannot read ", quoted_name(path),
+      S_ISFIFO(info.st_mode) ? ": it is a pipe" : ": it is a device",
+      ", and files are read at any place; copy it into a file first");
 }
 
 class LocalReadable final : public ReadableFile {
@@ -165,8 +184,10 @@ class LocalFileSystem final : public FileSystem {
     WorkCounters& counters = work_counters();
     ++counters.opens;
     const TimeInto timer(counters.open_ns);
-    Fd fd = open_fd(path, O_RDONLY);
+    // Opening a pipe would wait for somebody to write into it.
+    Fd fd = open_fd(path, O_RDONLY | O_NONBLOCK);
     if (!fd.valid()) return errno_status(errno, "cannot open", path);
+    PS_RETURN_IF_ERROR(check_has_places(fd, path));
     return std::make_unique<LocalReadable>(std::move(fd), path);
   }
   StatusOr<std::unique_ptr<WritableFile>> create(

@@ -11,7 +11,8 @@
 namespace penstock {
 
 StatusOr<Ref<Buffer>> map_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting for somebody to write into a pipe.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info = {};
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     const int error = errno;

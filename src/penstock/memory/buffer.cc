@@ -50,7 +50,33 @@ std::size_t class_bytes(std::size_t c) {
 
 struct FreeList {
   std::mutex mutex;
-  std::vector<std::byte*> blocks;
+  std::vector<std::byte*> blocks;         // the last let go is taken first
+  std::atomic<bool> any{false};           // written with the mutex
+  std::atomic<std::uint64_t> taken_at{0};  // the pool's `time` then
+
+  std::byte* take(std::uint64_t now) {
+    const std::lock_guard lock(mutex);
+    taken_at.store(now, std::memory_order_relaxed);
+    return pop();
+  }
+  std::byte* evict() {
+    const std::lock_guard lock(mutex);
+    return pop();
+  }
+  void put(std::byte* block) {
+    const std::lock_guard lock(mutex);
+    blocks.push_back(block);
+    any.store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  std::byte* pop() {
+    if (blocks.empty()) return nullptr;
+    std::byte* const block = blocks.back();
+    blocks.pop_back();
+    any.store(!blocks.empty(), std::memory_order_relaxed);
+    return block;
+  }
 };
 
 struct Pool {
@@ -59,6 +85,7 @@ struct Pool {
   std::atomic<std::size_t> live{0};
   std::atomic<std::size_t> peak{0};  // of `live`
   std::atomic<std::size_t> idle_limit{default_idle_limit()};
+  std::atomic<std::uint64_t> time{0};  // counts blocks that came and went
 };
 
 Pool& pool();
@@ -120,21 +147,34 @@ void system_free(std::byte* data, std::size_t bytes) {
   }
 }
 
-// Gives idle memory back, the largest first, until `bytes` are left.
+// The class with idle blocks that nobody took one of for longest, the largest
+// of several; none if there is none.
+std::size_t least_wanted(const Pool& p) {
+  std::size_t found = kMaxClasses;
+  std::uint64_t oldest = 0;
+  for (std::size_t c = kMaxClasses; c-- > 0;) {
+    if (!p.free[c].any.load(std::memory_order_relaxed)) continue;
+    const std::uint64_t taken =
+        p.free[c].taken_at.load(std::memory_order_relaxed);
+    if (found != kMaxClasses && taken >= oldest) continue;
+    found = c;
+    oldest = taken;
+  }
+  return found;
+}
+
+// Gives idle memory back until `bytes` are left: what former pipelines left goes
+// before what is in use.
 void shrink_idle(std::size_t bytes) {
   Pool& p = pool();
-  for (std::size_t c = kMaxClasses; c-- > 0;) {
-    while (p.idle.load(std::memory_order_relaxed) > bytes) {
-      std::byte* block = nullptr;
-      {
-        std::lock_guard lock(p.free[c].mutex);
-        if (p.free[c].blocks.empty()) break;
-        block = p.free[c].blocks.back();
-        p.free[c].blocks.pop_back();
-      }
-      p.idle.fetch_sub(class_bytes(c), std::memory_order_relaxed);
-      system_free(block, class_bytes(c));
-    }
+  while (p.idle.load(std::memory_order_relaxed) > bytes) {
+    const std::size_t c = least_wanted(p);
+    if (c == kMaxClasses) return;  // on their way
+    std::byte* const block = p.free[c].evict();
+    if (block == nullptr) continue;
+    p.time.fetch_add(1, std::memory_order_relaxed);
+    p.idle.fetch_sub(class_bytes(c), std::memory_order_relaxed);
+    system_free(block, class_bytes(c));
   }
 }
 
@@ -171,16 +211,12 @@ Ref<Buffer> Buffer::allocate(std::size_t size) {
     buffer->kind_ = Kind::kPooled;
     buffer->size_class_ = static_cast<std::uint16_t>(c);
     buffer->capacity_ = class_bytes(c);
-    FreeList& list = pool().free[c];
-    {
-      std::lock_guard lock(list.mutex);
-      if (!list.blocks.empty()) {
-        buffer->data_ = list.blocks.back();
-        list.blocks.pop_back();
-        pool().idle.fetch_sub(buffer->capacity_, std::memory_order_relaxed);
-      }
-    }
-    if (buffer->data_ == nullptr) {
+    Pool& p = pool();
+    buffer->data_ = p.free[c].take(p.time.load(std::memory_order_relaxed));
+    if (buffer->data_ != nullptr) {
+      p.idle.fetch_sub(buffer->capacity_, std::memory_order_relaxed);
+    } else {
+      p.time.fetch_add(1, std::memory_order_relaxed);
       buffer->data_ = system_allocate(buffer->capacity_);
     }
   }
@@ -219,14 +255,9 @@ void Buffer::destroy() {
       p.live.fetch_sub(capacity_, std::memory_order_relaxed);
       const std::size_t idle =
           p.idle.fetch_add(capacity_, std::memory_order_relaxed) + capacity_;
-      if (idle <= p.idle_limit.load(std::memory_order_relaxed)) {
-        FreeList& list = p.free[size_class_];
-        std::lock_guard lock(list.mutex);
-        list.blocks.push_back(data_);
-      } else {
-        p.idle.fetch_sub(capacity_, std::memory_order_relaxed);
-        system_free(data_, capacity_);
-      }
+      p.free[size_class_].put(data_);
+      const std::size_t limit = p.idle_limit.load(std::memory_order_relaxed);
+      if (idle > limit) shrink_idle(limit);
       break;
     }
   }

@@ -111,6 +111,25 @@ TEST_F(BufferPoolTest, NeverKeepsMoreThanTheIdleLimit) {
   EXPECT_LE(BufferPool::idle_bytes(), kLimit);
 }
 
+TEST_F(BufferPoolTest, WhatIsInUseStaysBeforeWhatWasLeftBehind) {
+  BufferPool::set_idle_limit(10'000'000);
+  {
+    std::vector<Ref<Buffer>> left;
+    for (int i = 0; i < 80; ++i) left.push_back(Buffer::allocate(100'000));
+  }
+  ASSERT_GT(BufferPool::idle_bytes(), 8'000'000u);
+  // A pipeline with large buffers follows: two at a time, which fit the limit.
+  for (int i = 0; i < 20; ++i) {
+    const Ref<Buffer> a = Buffer::allocate(3'000'000);
+    const Ref<Buffer> b = Buffer::allocate(3'000'000);
+  }
+  EXPECT_LE(BufferPool::idle_bytes(), 10'000'000u);
+  const std::size_t idle = BufferPool::idle_bytes();
+  const Ref<Buffer> a = Buffer::allocate(3'000'000);
+  const Ref<Buffer> b = Buffer::allocate(3'000'000);
+  EXPECT_EQ(BufferPool::idle_bytes(), idle - a->capacity() - b->capacity());
+}
+
 TEST_F(BufferPoolTest, ALowerLimitTakesEffectAtOnce) {
   for (int i = 0; i < 3; ++i) {
     const Ref<Buffer> a = Buffer::allocate(1'000'000);

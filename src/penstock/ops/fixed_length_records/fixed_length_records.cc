@@ -109,6 +109,10 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_fixed_length_records(
   for (const std::string& path : files) {
     const auto info = fs.info(path);
     if (!info.ok()) return annotate(info.status(), "fixed_length_records: ");
+    if (info->size == 0) {  // a pipe's, too: opening tells
+      const Status opened = fs.open(path).status();
+      if (!opened.ok()) return annotate(opened, "fixed_length_records: ");
+    }
     indexed.push_back(
         {path, std::make_shared<FixedLengthLayout>(options, info->size)});
   }

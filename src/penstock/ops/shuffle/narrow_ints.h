@@ -64,12 +64,18 @@ class NarrowInts {
  private:
   static constexpr std::int64_t kReach =
       std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::int64_t kLeast =
+      std::numeric_limits<std::int64_t>::min();
 
   bool wide() const { return is_wide_; }
 
   /// Moves the base so that `value` is within reach, or goes wide.
   bool fit(std::int64_t value) {
-    if (value >= base_ && value - base_ <= kReach) return true;
+    if (value >= base_ &&
+        static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(base_) <=
+            static_cast<std::uint64_t>(kReach)) {
+      return true;
+    }
     std::int64_t least = value;
     std::int64_t most = value;
     for (const std::uint32_t offset : narrow_) {
@@ -78,10 +84,16 @@ class NarrowInts {
     }
     if (static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least) <=
         static_cast<std::uint64_t>(kReach)) {
+      // With room on both sides: numbers that fall one by one are rare then.
+      const std::uint64_t slack = static_cast<std::uint64_t>(kReach - (most - least)) / 2;
+      const std::uint64_t below =
+          static_cast<std::uint64_t>(least) - static_cast<std::uint64_t>(kLeast);
+      const std::int64_t base =
+          least - static_cast<std::int64_t>(std::min(slack, below));
       for (std::uint32_t& offset : narrow_) {
-        offset = static_cast<std::uint32_t>(base_ + offset - least);
+        offset = static_cast<std::uint32_t>(base_ + offset - base);
       }
-      base_ = least;
+      base_ = base;
       return true;
     }
     wide_.reserve(narrow_.size() + 1);

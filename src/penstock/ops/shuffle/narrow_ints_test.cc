@@ -32,6 +32,34 @@ TEST(NarrowInts, AWindowThatMovesStaysNarrow) {
   EXPECT_EQ(ints.bytes(), 16);
 }
 
+TEST(NarrowInts, NumbersMayFallOneByOne) {
+  // Each of them moved all of those before.
+  constexpr std::int64_t kMany = 500'000;
+  NarrowInts ints;
+  for (std::int64_t i = 0; i < kMany; ++i) ints.push_back(-kFar - i);
+  for (std::int64_t i = 0; i < kMany; i += 999) {
+    ASSERT_EQ(ints[static_cast<std::size_t>(i)], -kFar - i);
+  }
+  EXPECT_EQ(ints.bytes(), 4 * kMany);
+}
+
+TEST(NarrowInts, TheEndsOfTheRangeFit) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  NarrowInts low;
+  low.push_back(kLeast + 9);
+  low.push_back(kLeast);
+  EXPECT_EQ(low[0], kLeast + 9);
+  EXPECT_EQ(low[1], kLeast);
+  EXPECT_EQ(low.bytes(), 8);
+  NarrowInts high;
+  high.push_back(kMost);
+  high.push_back(kMost - 9);
+  EXPECT_EQ(high[0], kMost);
+  EXPECT_EQ(high[1], kMost - 9);
+  EXPECT_EQ(high.bytes(), 8);
+}
+
 TEST(NarrowInts, DistantNumbersTakeEight) {
   NarrowInts ints;
   ints.push_back(-kFar);

@@ -73,7 +73,7 @@ void Window::put(std::int64_t slot, const Rows& rows, std::int64_t row) {
     slots_ = reserved_;
     const std::size_t n = at(reserved_);
     if (form_ == Form::kPositions) {
-      positions_.reserve(expected_room(8) / 8);
+      positions_.reserve(expected_);
       positions_.resize(n);
     }
     if (form_ == Form::kHandles) handles_.resize(n);
@@ -89,10 +89,10 @@ void Window::put(std::int64_t slot, const Rows& rows, std::int64_t row) {
   }
   if (form_ == Form::kPositions) {
     if (slot == slots_) {
-      positions_.push_back(rows.at(row));
+      positions_.push_back(rows.at(row), expected_);
       ++slots_;
     } else {
-      positions_[at(slot)] = rows.at(row);
+      positions_.set(at(slot), rows.at(row));
     }
     return;
   }
@@ -253,7 +253,7 @@ void Window::shrink_into(std::int64_t to) {
     case Form::kEmpty:
       return;
     case Form::kPositions:
-      positions_[at(to)] = positions_[at(from)];
+      positions_.set(at(to), positions_[at(from)]);
       positions_.pop_back();
       return;
     case Form::kHandles:
@@ -316,8 +316,8 @@ Status Window::flush(Outputs& out) {
 
 std::int64_t Window::bytes() const {
   std::int64_t n =
-      handle_bytes_ + ordinals_.bytes() +
-      static_cast<std::int64_t>((positions_.size() + paths_.size()) * 8 +
+      handle_bytes_ + positions_.bytes() + ordinals_.bytes() +
+      static_cast<std::int64_t>(paths_.size() * 8 +
                                 handles_.size() * sizeof(Handle));
   for (const Leaf& leaf : leaves_) {
     n += static_cast<std::int64_t>(leaf.values.size());

@@ -62,7 +62,7 @@ class Window {
   std::int64_t slots_ = 0;
   std::int64_t reserved_ = 0;
   std::int64_t expected_ = 0;
-  std::vector<std::int64_t> positions_;
+  NarrowInts positions_;
   std::vector<std::int64_t> positions_out_;
 
   const Structure* structure_ = nullptr;
