@@ -16,8 +16,8 @@
 namespace penstock::python {
 namespace {
 
-// Judged over at least this much work of blocks that ran side by side.
-constexpr std::int64_t kWindowNs = 30'000'000;
+// Judged over at least so many turns of blocks that ran side by side.
+constexpr std::int64_t kWindowNs = 15'000'000;
 // Below, a call costs less than its share of a crossing.
 constexpr std::int64_t kLeastCallNs = 8'000;
 // Share of one core that GIL-bound threads use together.
@@ -138,15 +138,11 @@ class AutoFunction final : public Function {
     Status status = in_threads_->apply(in, context, out);
     const CoreTime after = sample ? core_time() : CoreTime();
     const std::int64_t wall = clock.now() - started;
-    // Side by side at one of its ends: good enough over many blocks.
-    const bool shared = others > 0 || running_.load() > 1;
-    running_.fetch_sub(1);
+    // So many side by side at one of its ends: good enough over many blocks.
+    const int together = std::max(others + 1, running_.fetch_sub(1));
     long_blocks_.store(wall > kLongBlockNs, std::memory_order_relaxed);
-    // So many only run where the engine has found that they sleep; that they
-    // wait for a core says nothing then.
-    const bool sleepers = others >= 2 * workers_;
-    if (sample && shared && !sleepers &&
-        judge(out.size(), wall, after.since(before))) {
+    if (sample && together > 1 &&
+        judge(out.size(), wall, together, after.since(before))) {
       start();
     }
     return status;
@@ -169,33 +165,51 @@ class AutoFunction final : public Function {
     return false;
   }
 
-  /// True when the window is full and says that the GIL limits.
-  bool judge(std::int64_t rows, std::int64_t wall, CoreTime core) const {
+  /// True when the window is full and says that the GIL limits: of so many
+  /// that take turns each has its share of the time.
+  bool judge(std::int64_t rows, std::int64_t wall, int side_by_side,
+             CoreTime core) const {
     std::lock_guard lock(window_mutex_);
+    // So many only run where the engine has found that they sleep, or did once:
+    // that they wait for a core says nothing then.
+    const bool many = side_by_side > 2 * workers_;
+    if (many) core.delayed = 0;
+    many_ = many_ || many;
     calls_ += rows;
-    wall_ += wall;
+    turns_ += wall / side_by_side;
     core_ += core.used + core.delayed;
     at_work_ += static_cast<double>(core.used) + core.delayed_at_work();
     used_ += core.used;
-    if (wall_ < kWindowNs) return false;
-    // Two side by side: half of the wall time each, if they take turns.
-    const double use =
-        2.0 * static_cast<double>(core_) / static_cast<double>(wall_);
-    const double least_use = 2.0 * at_work_ / static_cast<double>(wall_);
+    if (turns_ < kWindowNs) return false;
+    const auto turns = static_cast<double>(turns_);
+    const double use = static_cast<double>(core_) / turns;
+    const double least_use = at_work_ / turns;
     const std::int64_t call = used_ / std::max<std::int64_t>(1, calls_);
     // On a busy machine a sleeper waits for a core when it wakes.
     const bool sleeps =
         static_cast<double>(used_) < kLeastShare * static_cast<double>(core_);
-    calls_ = wall_ = core_ = used_ = 0;
+    calls_ = turns_ = core_ = used_ = 0;
     at_work_ = 0;
+    const bool together = hold_together();
+    const bool wait = std::exchange(many_, false) && together;
     if (use < kLeastUse || least_use > kMostUse || call < kLeastCallNs ||
-        sleeps) {
+        sleeps || wait) {
       agreeing_ = 0;
       return false;
     }
     use_ = least_use;
     call_ns_ = call;
-    return ++agreeing_ >= 2 || call > kWindowNs / 4;
+    return ++agreeing_ >= 2 || call > kWindowNs / 2;
+  }
+
+  /// Whether more than one call at a time has gone on since the last look: those
+  /// that have the GIL do so alone, those that wait for something let it go.
+  bool hold_together() const {
+    const std::int64_t now = Clock::real().now();
+    const std::int64_t hold = counters_->hold_ns.load();
+    const auto time = static_cast<double>(now - std::exchange(looked_, now));
+    const auto held = static_cast<double>(hold - std::exchange(held_, hold));
+    return held > kMostUse * time;
   }
 
   /// True when the workers were seen twice to sleep for most of the time: as
@@ -282,13 +296,16 @@ class AutoFunction final : public Function {
   mutable std::atomic<bool> long_blocks_{false};
   mutable std::mutex window_mutex_;
   mutable std::int64_t calls_ = 0;
-  mutable std::int64_t wall_ = 0;
+  mutable std::int64_t turns_ = 0;
   mutable std::int64_t core_ = 0;
   mutable double at_work_ = 0;
   mutable std::int64_t used_ = 0;
   mutable std::int64_t call_ns_ = 0;
   mutable double use_ = 0;
   mutable int agreeing_ = 0;
+  mutable bool many_ = false;
+  mutable std::int64_t looked_ = 0;
+  mutable std::int64_t held_ = 0;
   mutable std::int64_t judged_work_ = 0;
   mutable std::int64_t judged_cpu_ = 0;
   mutable double run_delay_ = 0;
