@@ -363,7 +363,10 @@ void Model::set_nested_lanes() {
       all_.stages[i].lanes = 1;
       all_.stages[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {
-      all_.stages[i].lanes = outer.lanes;
+      // Datasets behind those of the cycle are opened ahead, and run ahead,
+      // too.
+      all_.stages[i].lanes =
+          std::max(outer.lanes, parallelism(static_cast<int>(i)));
       all_.stages[i].kind = Limit::kWidth;
     } else if (all_.stages[i].kind == Limit::kSerial) {
       all_.stages[i].lanes = 0;
