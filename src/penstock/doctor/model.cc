@@ -177,6 +177,9 @@ void Model::find_ratios() {
         // The last batch of an epoch may be short.
         per = static_cast<double>(s.batch_size);
         if (seen && measured < 0.9 * per) per = measured;
+      } else if (s.calls > 0 && s.elements > 0) {
+        // A call takes one; what lies before it may have run ahead.
+        per = std::min(measured, s.calls / s.elements);
       }
       ratios_[i] += ratios_[k] * per;
     }

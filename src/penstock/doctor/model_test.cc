@@ -229,6 +229,26 @@ TEST(DoctorModel, NeedsAreOfWhatTheConsumerTookNotOfWhatRanAhead) {
   EXPECT_EQ(model.pipeline().stage, 1);
 }
 
+TEST(DoctorModel, WhatRanAheadOfAFilterIsNoNeedOfIt) {
+  Facts f = one_sleeper();
+  StageFacts filter = f.stages[1];
+  filter.op = "filter";
+  filter.label = "filter#2";
+  filter.inputs = {1};
+  filter.calls = 2 * filter.elements;  // it keeps every other one
+  f.stages[1].parallel_calls = 0;
+  f.stages[1].blocking = true;
+  f.stages[1].width = 64;
+  f.stages[0].elements = f.stages[1].elements = f.stages[1].calls *= 100;
+  f.stages[1].busy_s = 60 * f.seconds;
+  f.stages.push_back(filter);
+  f.output = 2;
+  const Model model(f);
+  EXPECT_EQ(model.per_output(1), 2);
+  EXPECT_EQ(model.pipeline().stage, 2);
+  EXPECT_GT(model.gain({{.stage = 2, .parallel_calls = 0}}), 15);
+}
+
 TEST(DoctorModel, CallsThatWaitOnAWorkersTimeShareTheWorkers) {
   Facts f = short_waits(100);
   EXPECT_EQ(Model(f).now().limit, Limit::kWait);
