@@ -6,10 +6,8 @@ counters; two of them make the measured part.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import operator
-import random
 import re
 import types
 from dataclasses import dataclass, field
@@ -19,11 +17,10 @@ import numpy as np
 
 from penstock import _doctor_leaves as leaves
 from penstock import _penstock
-from penstock._bytecode import codes_of
+from penstock._doctor_draws import draws
 from penstock._dtypes import string
 from penstock._errors import Error
 from penstock._functions import nested_functions
-from penstock._look import look
 from penstock._options import GLOBAL
 from penstock._plain_function import given_function, plain_function
 from penstock._purity import keeps_to_itself
@@ -82,11 +79,8 @@ _BATCHES = {"batch", "padded_batch", "ragged_batch", "rebatch"}
 _FIXABLE = re.compile(
     r"branch|depends on data|if |truth|print|a mask|has a try|while|bool\b"
     r"|makes a Python (int|float|number) of data"
-    r"|has no native form|calls (np\.|numpy\.)?random\."
+    r"|has no native form|calls (np\.|numpy\.)?random\.(?!default_rng|Random)"
 )
-_DRAWS = {"rand", "randn", "randint", "uuid1", "uuid4", "urandom", "secrets"}
-_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
-_MOST_FUNCTIONS = 100  # that are looked into for random values
 
 
 @dataclass
@@ -99,7 +93,8 @@ class Stage:
     dataset: Dataset | None = None
     lowered: Lowered | None = None
     fn: Any = None
-    # Lines of `fn` that only make what nothing reads.
+    # Results of `fn` that nothing reads, and lines that only make them.
+    unused: list[Any] = field(default_factory=list)
     unused_lines: set[int] = field(default_factory=set)
     # Where it only passes on what is read of it: outputs, and the input each is.
     passed: dict[Any, Any] = field(default_factory=dict)
@@ -350,44 +345,6 @@ def _add_stays(stage: Stage) -> None:
         pickle_function(facts["op"], stage.fn)
     except Error as error:
         facts["stays"], facts["pickles"] = str(error), False
-
-
-def draws(fn: Any) -> bool:
-    """Whether `fn`, or a function of the user's that it calls, may draw random
-    values."""
-    fn = given_function(fn)
-    fn = fn.__func__ if isinstance(fn, types.MethodType) else fn
-    if not isinstance(fn, types.FunctionType):
-        return True  # of other objects it is not known
-    seen = [fn]
-    for function in seen:
-        names: set[str] = set()
-        for code in codes_of(function.__code__):
-            names |= {*code.co_names, *code.co_freevars}
-        # Also random_flip_left_right, or stateless_random_uniform.
-        if _DRAWS & names or any("random" in name for name in names):
-            return True
-        for value in _captured(function, names):
-            if isinstance(look(value, "__self__", value), _GENERATORS):
-                return True
-            if "random" in str(look(value, "__name__", "")):
-                return True
-            if isinstance(value, types.FunctionType) and value not in seen:
-                root = value.__module__.partition(".")[0]
-                if root not in ("penstock", "numpy"):
-                    seen.append(value)
-        if len(seen) > _MOST_FUNCTIONS:
-            return True
-    return False
-
-
-def _captured(fn: types.FunctionType, names: set[str]) -> list[Any]:
-    """What `names` are in the closure and the globals of `fn`."""
-    values = [fn.__globals__[name] for name in names if name in fn.__globals__]
-    for cell in fn.__closure__ or ():
-        with contextlib.suppress(ValueError):  # not set yet
-            values.append(cell.cell_contents)
-    return values
 
 
 def _add_order(plan: Plan, i: int) -> None:

@@ -296,11 +296,12 @@ def _unused(plan: Plan, i: int) -> None:
     new = [leaf for leaf in outputs if leaf not in passed]
     unused = [leaf for leaf in new if leaf not in used]
     if new and unused:
-        # By their number, until lines are seen at work.
+        # By their number, until it is tried or lines are seen at work.
         stage.facts["unused_share"] = 0.98 * len(unused) / len(new)
         if all(leaf in passed for leaf in used):
             stage.facts["rest_native"] = True
             stage.passed = {leaf: passed[leaf] for leaf in used}
+        stage.unused = unused
         stage.unused_lines = lines_for_nothing(given_function(stage.fn), unused)
         stage.facts["unused_what"] = ", ".join(
             f"key {leaf!r}" if is_dict else f"output {leaf}" for leaf in unused

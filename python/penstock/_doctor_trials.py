@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _penstock
+from penstock._doctor_facts import arguments
 from penstock._doctor_leaves import code_of
 from penstock._doctor_loop import fresh, in_turns, take
+from penstock._doctor_slice import without
 from penstock._errors import Error
-from penstock._options import Options
+from penstock._options import AUTOTUNE, Options
+from penstock._plain_function import given_function
 from penstock._trace_value import branches_taken
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 _REPEATS = 5
 _LEAST_CALL_S = 20e-6  # below, a call is not what native code would save
 _MOST_INPUT_S = 1e-3  # of making an element to try it on
+_MOST_CALL_S = 0.1  # of a function that is tried without what nothing reads
 _LEAST_RATIO = 6  # of pixels, as rules/oversized_decode.cc has it
 _LEAST_GAIN = 3.0  # of a finding, from which on the rest is what limits
 _MOST_ROW_S = 0.05  # to get an element of a stage
@@ -46,15 +50,21 @@ _TRIAL_S = 0.2  # of each turn
 _WARM_S = 0.25  # before it: memory that is new makes a start slow
 _TRIAL_TURNS = (4, 15)
 _TRIALS_S = 4.0  # of all of them, for each second that the pipeline was watched
-_MOST_DRIFT = 1.5  # of the machine's speed since the pipeline was watched
+_MOST_DRIFT = 3.0  # of the machine's speed since the pipeline was watched
 _MOST_FILL_S = 0.5  # of a pass that fills a cache
+_MOST_FILES = 16  # that an interleave has open
 _PACKED = {"small-files", "compression"}
 
 
 def add_trials(plan: Plan, stages: list[dict[str, Any]]) -> None:
-    """Sets `decode_left` of stages that decode pictures which are shrunk much, and
-    `native_left` of Python functions that a rewrite would make native."""
+    """Sets `decode_left` of stages that decode pictures which are shrunk much,
+    `native_left` of Python functions that a rewrite would make native, and
+    `unused_share` of those that make what nothing reads."""
     for i, facts in enumerate(stages):
+        if plan.stages[i].unused:
+            left = unused_left(plan, stages, i)
+            if left > 0:
+                facts["unused_share"] = 1 - left
         in_processes = facts.get("executor") == "process"
         if facts["op"] == "map" and (
             facts.get("refusal_fixable") or (in_processes and facts.get("native_form"))
@@ -99,6 +109,45 @@ def native_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
     if python_s <= 0:
         return 0.0
     return float(min(1.5, max(1e-3, (spent[1] - spent[0]) / python_s)))
+
+
+def unused_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
+    """Time of stage's function without what nothing reads over that of all of it;
+    0 if it cannot be tried."""
+    stage, facts, inputs = plan.stages[i], stages[i], stages[i]["inputs"]
+    before = plan.stages[inputs[0]].dataset if len(inputs) == 1 else None
+    if before is None or not facts["calls"]:
+        return 0.0
+    call_s = (facts["work_s"] or facts["gil_hold_s"]) / facts["calls"]
+    ahead_s = sum(s["busy_s"] / s["elements"] for s in stages[:i] if s["elements"])
+    if call_s > _MOST_CALL_S or ahead_s > min(call_s, _MOST_INPUT_S):
+        return 0.0
+    whole = given_function(stage.fn)
+    rest = without(whole, stage.unused)
+    if rest is None:
+        return 0.0
+    rows = before.take(max(3, min(2000, int(0.05 / call_s))))
+    tried = [rows] + [
+        rows.map(fn, num_parallel_calls=1, executor="thread") for fn in (whole, rest)
+    ]
+    try:
+        before_s, whole_s, rest_s = (_best_pass(ds) for ds in tried)
+    except Exception:
+        return 0.0  # it cannot do without
+    if whole_s <= before_s:
+        return 0.0
+    return float(min(1.0, max(1e-3, (rest_s - before_s) / (whole_s - before_s))))
+
+
+def _best_pass(ds: Dataset) -> float:
+    """Seconds of the fastest of some passes over `ds`."""
+
+    def run() -> None:
+        with fresh(ds).iterator() as it:
+            for _ in it:
+                pass
+
+    return _best(run)
 
 
 def _rewritten(fn: Any) -> Any:
@@ -326,9 +375,14 @@ class _Trial:
             return "packed", None if files is None else self._with(files)
         if self._finding["code"] == "unused-result":
             rest = self._unused_left_out()
+            if rest is None and self._starts_quickly() and self._cheap_before():
+                rest = self._unused_not_made()
             if rest is not None:
                 return "rest", self._with(rest)
-        return "free", self._with(self._again(_source(self._rows(8), self._most())))
+            # What nothing reads may be most of the bytes of an element.
+            self._at = self._unused_not_made() or self._at
+        rows = self._again(_source(self._rows(8), self._most()))
+        return "free", self._with(rows)
 
     def times(self, ds: Dataset, most_s: float) -> tuple[float, float] | None:
         """Seconds and CPU seconds of an output of `ds`; None: it has none. It takes
@@ -359,7 +413,7 @@ class _Trial:
         """The pipeline with `ds` for the stage and all before it."""
         from penstock._what_if import changed
 
-        return changed(self._whole(), {}, {id(self._at): ds})
+        return changed(self._whole(), {}, {id(self._plan.stages[self._i].dataset): ds})
 
     def _whole(self) -> Dataset:
         return next(s.dataset for s in reversed(self._plan.stages) if s.dataset)
@@ -444,6 +498,16 @@ class _Trial:
         made: Dataset = before.map(rest, executor="native")
         return made
 
+    def _unused_not_made(self) -> Dataset | None:
+        """The stage with its function without what nothing reads."""
+        stage, inputs = self._plan.stages[self._i], self._facts["inputs"]
+        before = self._plan.stages[inputs[0]].dataset if len(inputs) == 1 else None
+        if not stage.unused or before is None:
+            return None
+        rest = without(given_function(stage.fn), stage.unused)
+        calls = self._facts["parallel_calls"] or AUTOTUNE
+        return None if rest is None else before.map(rest, num_parallel_calls=calls)
+
     def _cheap_before(self) -> bool:
         """Whether all before the stage is the engine's own and costs little, but
         for what the fix takes away."""
@@ -470,7 +534,7 @@ class _Trial:
             with io.TFRecordWriter(path) as writer:
                 for row in _source(self._rows(256), self._most()):
                     writer.write(row)
-            return self._again(Dataset.tfrecord(path))
+            return self._again(self._read_as_before(path))
         if self._facts.get("compression"):
             return None
         count = self._most()
@@ -481,6 +545,20 @@ class _Trial:
             rows = _source(self._rows(256), count)
         rows.save(path)
         return self._again(Dataset.load(path))
+
+    def _read_as_before(self, path: str) -> Dataset:
+        """Of records: by index, or else as many files side by side."""
+        from penstock._dataset import Dataset
+
+        args = arguments(self._at)
+        of_dataset = isinstance(args.get("files"), Dataset)
+        if args.get("index") is not False and not of_dataset:
+            return Dataset.tfrecord(path)
+        opened = self._facts["opens"] / self._passes
+        paths = [path] * max(1, min(_MOST_FILES, round(opened)))
+        files = Dataset.from_list(paths) if of_dataset else paths
+        reads = args.get("num_parallel_reads", AUTOTUNE)
+        return Dataset.tfrecord(files, num_parallel_reads=reads, index=False)
 
     def _again(self, ds: Dataset) -> Dataset:
         """Without an end, unless the data itself ends."""

@@ -359,7 +359,7 @@ def test_lines_that_only_make_what_nothing_reads():
 
     first = makes.__code__.co_firstlineno
     assert lines_for_nothing(makes, [1]) == {first + k for k in (2, 3, 4, 5)}
-    assert lines_for_nothing(makes, [0]) == set()  # `a` feeds the other one
+    assert lines_for_nothing(makes, [0]) == {first + 6}  # before, `a` feeds both
     assert lines_for_nothing(lambda x: (x, x), [1]) == set()
 
     def side_effects(x):
@@ -368,6 +368,57 @@ def test_lines_that_only_make_what_nothing_reads():
         return x, y
 
     assert lines_for_nothing(side_effects, [1]) == set()
+
+    def loops(x):
+        seen, total = [], 0
+        for k in range(3):
+            seen.append(x + k)
+            total += k
+        return total, seen
+
+    first = loops.__code__.co_firstlineno
+    assert lines_for_nothing(loops, [0, 1]) >= {first + k for k in (1, 2, 3, 4)}
+    assert lines_for_nothing(loops, [1]) == set()  # the loop makes both
+
+
+def test_a_function_without_what_nothing_reads():
+    from penstock._doctor_slice import without
+
+    calls, offset = [], 3
+
+    def spectrum(x):
+        calls.append("spectrum")
+        return np.fft.fft(np.ones(4) * x)
+
+    def one_line(x, scale=2):
+        a = x + offset
+        return {"mean": a * scale, "spec": spectrum(a)}
+
+    rest = without(one_line, ["spec"])
+    assert rest(1) == {"mean": 8, "spec": 0} and not calls
+    assert without(one_line, ["mean"])(1)["mean"] == 0 and calls
+    assert without(lambda x: (x + offset, spectrum(x)), [1])(2) == (5, 0)
+
+    def logs(x):
+        parts = []
+        calls.append(x)
+        for k in range(2):
+            parts.append(spectrum(k))
+        return x, parts
+
+    calls.clear()
+    assert without(logs, [1])(7) == (7, 0)
+    assert calls == [7]  # what others may read stays
+
+
+def test_what_is_left_without_unused_results_is_tried():
+    def both(i):
+        return {"small": i + 1, "large": work.burn(0.002)}
+
+    ds = R(N).map(both).map(lambda d: d["small"] * 2).batch(4)
+    report = ps.doctor(ds, seconds=1.0)
+    assert report.findings[0].code == "unused-result"
+    assert report.facts["stages"][1]["unused_share"] > 0.9
 
 
 def test_a_smaller_decode_is_tried_on_a_picture():
@@ -419,7 +470,7 @@ def test_threads_are_tried_instead_of_processes():
 
 
 def test_functions_that_draw_random_values_are_told():
-    from penstock._doctor_facts import draws
+    from penstock._doctor_draws import draws
 
     rng = np.random.default_rng(0)
     assert draws(lambda x: x + rng.normal())
@@ -428,6 +479,39 @@ def test_functions_that_draw_random_values_are_told():
     assert not draws(lambda x: ps.image.resize(x, (2, 2)))
     assert not draws(work.sleeper(0.1))
     assert not draws(work.burner(0.1))
+
+
+def _sorted_noise(i):
+    rng = np.random.default_rng(int(i))
+    return np.sort(rng.random(10) + np.random.RandomState(seed=int(i)).rand())
+
+
+def _unseeded_noise(i):
+    rng = np.random.default_rng(int(i))
+    return rng.random(10) + np.random.random()
+
+
+def _seeded_by_the_clock(i):
+    return np.random.default_rng(time.time_ns()).random(10)
+
+
+def _seeded_or_not(i):
+    rng = np.random.default_rng(int(i))
+    if i > 3:
+        rng = np.random.default_rng()
+    return rng.random(10)
+
+
+def test_generators_that_a_function_seeds_itself_give_the_same_again():
+    from penstock._doctor_draws import draws
+
+    assert not draws(_sorted_noise)
+    assert not draws(lambda i: np.random.default_rng(int(i)).random(3))
+    for fn in (_unseeded_noise, _seeded_by_the_clock, _seeded_or_not):
+        assert draws(fn)
+    facts = _plan(R(9).map(_sorted_noise))["map#1"].facts
+    assert not facts["random"]
+    assert not facts["refusal_fixable"]  # ps.random gives other values
 
 
 def test_a_reader_of_files_is_stage_0(tmp_path):

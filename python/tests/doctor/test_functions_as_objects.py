@@ -7,7 +7,8 @@ import time
 import warnings
 
 import pytest
-from penstock._doctor_facts import draws, plan_of
+from penstock._doctor_draws import draws
+from penstock._doctor_facts import plan_of
 from penstock.tf._functions import Call
 
 import penstock as ps

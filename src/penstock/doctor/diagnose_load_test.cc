@@ -32,6 +32,25 @@ TEST(Doctor, WhatReadAheadGainsIsTheSameBesideOtherLoad) {
   EXPECT_NEAR(gain(0.15), 2, 0.1);
 }
 
+TEST(Doctor, TurnsThatGainLittleBesideOtherLoadAreNamedAllTheSame) {
+  // 5 ms of computing, for which 40 ms were waited, and 100 ms of a step.
+  Facts f = pipeline(1 / 0.14);
+  f.cores = 2;
+  f.stages[1].executor = "native";
+  f.stages[1].prefetch = 0;
+  f.stages[1].cpu_s = 0.005 * f.elements;
+  f.stages[1].busy_s = f.consumer_wait_s = 0.04 * f.elements;
+  f.consumer_think_s = 0.1 * f.elements;
+  f.run_delay_s = 0.035 * f.elements;
+  f.other_cpu = 1.8;
+  f.own_cpu_s = f.stages[1].cpu_s;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "no-prefetch");
+  f.consumer_think_s *= 10;  // it is fed
+  EXPECT_TRUE(diagnose(Model(f)).findings.empty());
+}
+
 TEST(Doctor, AConsumerThatHelpsIsNoOtherLoad) {
   Facts f = pipeline(50);  // 10 ms of work, then 10 of the consumer
   f.cores = 2;

@@ -579,6 +579,23 @@ TEST(Doctor, BehindAPrefetchAnExplicitNumberIsRaisedNotLeftOut) {
   EXPECT_NEAR(*find(diagnose(Model(f)), "parallelism-capped")->speedup, 4, 0.1);
 }
 
+TEST(Doctor, WhatRanAheadOfALateFilterWasNotDroppedByIt) {
+  Facts f = one_sleeper();
+  StageFacts filter = f.stages[1];
+  filter.op = "filter";
+  filter.label = "filter#2";
+  filter.inputs = {1};
+  filter.filter_could_pass = 1;
+  filter.calls = 1.05 * filter.elements;  // it keeps nearly all
+  f.stages[1].parallel_calls = 0;
+  f.stages[0].elements = f.stages[1].elements = f.stages[1].calls *= 100;
+  f.stages.push_back(filter);
+  f.output = 2;
+  for (const Finding& finding : diagnose(Model(f)).findings) {
+    EXPECT_NE(finding.code, "late-filter");
+  }
+}
+
 TEST(Doctor, BatchesOfEightAreNotTooSmall) {
   const auto found = [](std::int64_t size) {
     Facts f = pipeline(1e6);

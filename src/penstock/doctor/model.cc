@@ -177,6 +177,9 @@ void Model::find_ratios() {
         // The last batch of an epoch may be short.
         per = static_cast<double>(s.batch_size);
         if (seen && measured < 0.9 * per) per = measured;
+      } else if (s.calls > 0 && s.elements > 0) {
+        // A call takes one; what lies before it may have run ahead.
+        per = std::min(measured, s.calls / s.elements);
       }
       ratios_[i] += ratios_[k] * per;
     }
@@ -363,7 +366,10 @@ void Model::set_nested_lanes() {
       all_.stages[i].lanes = 1;
       all_.stages[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {
-      all_.stages[i].lanes = outer.lanes;
+      // Datasets behind those of the cycle are opened ahead, and run ahead,
+      // too.
+      all_.stages[i].lanes =
+          std::max(outer.lanes, parallelism(static_cast<int>(i)));
       all_.stages[i].kind = Limit::kWidth;
     } else if (all_.stages[i].kind == Limit::kSerial) {
       all_.stages[i].lanes = 0;

@@ -149,6 +149,7 @@ class Model {
   void use_trials(const std::vector<Change>& changes, Needs& all) const;
   double engine_need() const;
   double most_ahead(int stage) const;
+  double most_in_datasets(int stage) const;
   Trial fix_tried(const Change& change) const;
   double native_compute(std::size_t stage, const Need& need) const;
   void copy_into_batches(std::size_t stage, std::vector<Need>& needs) const;

@@ -229,6 +229,26 @@ TEST(DoctorModel, NeedsAreOfWhatTheConsumerTookNotOfWhatRanAhead) {
   EXPECT_EQ(model.pipeline().stage, 1);
 }
 
+TEST(DoctorModel, WhatRanAheadOfAFilterIsNoNeedOfIt) {
+  Facts f = one_sleeper();
+  StageFacts filter = f.stages[1];
+  filter.op = "filter";
+  filter.label = "filter#2";
+  filter.inputs = {1};
+  filter.calls = 2 * filter.elements;  // it keeps every other one
+  f.stages[1].parallel_calls = 0;
+  f.stages[1].blocking = true;
+  f.stages[1].width = 64;
+  f.stages[0].elements = f.stages[1].elements = f.stages[1].calls *= 100;
+  f.stages[1].busy_s = 60 * f.seconds;
+  f.stages.push_back(filter);
+  f.output = 2;
+  const Model model(f);
+  EXPECT_EQ(model.per_output(1), 2);
+  EXPECT_EQ(model.pipeline().stage, 2);
+  EXPECT_GT(model.gain({{.stage = 2, .parallel_calls = 0}}), 15);
+}
+
 TEST(DoctorModel, CallsThatWaitOnAWorkersTimeShareTheWorkers) {
   Facts f = short_waits(100);
   EXPECT_EQ(Model(f).now().limit, Limit::kWait);
@@ -248,26 +268,112 @@ TEST(DoctorModel, AnExplicitNumberOfCallsIsObeyedByShortSleeps) {
   EXPECT_NEAR(Model(f).gain({{.stage = 1, .parallel_calls = 16}}), 16, 0.5);
 }
 
+TEST(DoctorModel, CallsThatMostlyWaitAreFoundOutHoweverShort) {
+  const auto gain = [](double wait_s, double compute_s) {
+    Facts f = pipeline(1 / (wait_s + compute_s));
+    f.stages[0].op = "from_generator";
+    f.stages[0].source = f.stages[0].sequential = f.stages[0].user_code = true;
+    f.stages[0].busy_s = 9.9;
+    f.stages[0].cpu_s = 9.9 * compute_s / (wait_s + compute_s);
+    f.stages[1] = StageFacts();
+    f.stages[1].label = "map#1";
+    f.stages[1].op = "map";
+    f.stages[1].executor = "native";
+    f.stages[1].inputs = {0};
+    f.stages[1].elements = f.elements;
+    return Model(f).gain({{.stage = 0, .parallel_calls = 0}});
+  };
+  EXPECT_GT(gain(2e-3, 20e-6), 40);
+  EXPECT_LT(gain(1e-3, 0.5e-3), 8);  // those may keep their worker
+}
+
+TEST(DoctorModel, ShortWaitsThatNobodyAskedMoreOfGetWideToo) {
+  // Behind a limit of 2 calls of 12 ms, calls of 4 ms that nobody found out.
+  Facts f = one_sleeper();
+  f.stages[1].parallel_calls = 2;
+  StageFacts before = f.stages[1];
+  f.elements *= 2;
+  for (StageFacts& s : f.stages) s.elements = s.calls = f.elements;
+  before = f.stages[1];
+  before.label = "map#2";
+  before.inputs = {1};
+  before.parallel_calls = 0;
+  before.blocking = false;
+  before.busy_s = 0.4 * f.stages[1].busy_s;
+  before.gil_hold_s = before.busy_s;
+  f.stages[1].busy_s *= 2;
+  f.stages[1].gil_hold_s *= 2;
+  f.stages.push_back(before);
+  f.output = 2;
+  EXPECT_GT(Model(f).gain({{.stage = 1, .parallel_calls = 0}}), 20);
+}
+
+TEST(DoctorModel, DatasetsThatRunAheadOfTheCycleAreLanes) {
+  Facts f = pipeline(900);
+  f.stages[1].op = "interleave";
+  f.stages[1].label = "interleave#1";
+  f.stages[1].cycle_length = 1;
+  StageFacts inner;
+  inner.label = "interleave#1.from_generator#0";
+  inner.op = "from_generator";
+  inner.parent = 1;
+  inner.source = inner.sequential = inner.user_code = true;
+  inner.elements = f.elements;
+  inner.busy_s = 0.003 * f.elements;  // 2.7 at once
+  inner.cpu_s = 0.05;
+  f.stages.push_back(inner);
+  EXPECT_NEAR(Model(f).gain({{.stage = 1, .parallel_calls = 0}}), 16 / 2.7,
+              0.5);
+}
+
+TEST(DoctorModel, CallsInShortDatasetsDoNotGetWide) {
+  const auto gain = [](double rows, const char* op) {
+    Facts f = pipeline(200);
+    f.stages[0].elements = f.elements / rows;
+    f.stages[1].op = op;
+    f.stages[1].label = "flat_map#1";
+    StageFacts inner;
+    inner.label = "flat_map#1.map#1";
+    inner.op = "map";
+    inner.index = 1;
+    inner.parent = 1;
+    inner.user_code = true;
+    inner.executor = "thread";
+    inner.parallel_calls = 1;
+    inner.elements = inner.calls = f.elements;
+    inner.busy_s = inner.gil_hold_s = 9.9;
+    inner.cpu_s = 0.05;
+    f.stages.push_back(inner);
+    return Model(f).gain({{.stage = 2, .parallel_calls = 0}});
+  };
+  EXPECT_NEAR(gain(4, "flat_map"), 4, 0.5);
+  EXPECT_NEAR(gain(100, "flat_map"), 20, 2);
+  EXPECT_GT(gain(400, "interleave"), 50);
+}
+
 TEST(DoctorModel, ShortWaitsInOpenDatasetsAreFoundOut) {
-  const auto gain = [](double call_s) {
+  const auto gain = [](double call_s, const char* op) {
     Facts f = pipeline(1 / call_s);
     f.stages[1].op = "interleave";
     f.stages[1].label = "interleave#1";
     f.stages[1].parallel_calls = 1;
     f.stages[1].cycle_length = 8;
     StageFacts inner;
-    inner.label = "interleave#1.from_generator#0";
-    inner.op = "from_generator";
+    inner.label = absl::StrCat("interleave#1.", op, "#0");
+    inner.op = op;
     inner.parent = 1;
-    inner.source = inner.sequential = inner.user_code = true;
+    inner.user_code = true;
+    inner.source = inner.sequential = inner.op == "from_generator";
     inner.elements = f.elements;
     inner.busy_s = 9.9;
     inner.cpu_s = 0.05;
     f.stages.push_back(inner);
     return Model(f).gain({{.stage = 1, .parallel_calls = 0}});
   };
-  EXPECT_NEAR(gain(4e-3), 16, 1);
-  EXPECT_LT(gain(0.5e-3), 6);  // those keep their worker
+  EXPECT_NEAR(gain(4e-3, "from_generator"), 16, 1);
+  EXPECT_NEAR(gain(0.5e-3, "from_generator"), 16, 1);
+  EXPECT_NEAR(gain(4e-3, "map"), 16, 1);
+  EXPECT_LT(gain(0.5e-3, "map"), 6);  // those keep their worker
 }
 
 TEST(DoctorModel, ResultsOfThreadsAreCopiedIntoBatches) {

@@ -12,8 +12,9 @@ void late_filter(const Model& model, Findings& out) {
     }
     const int costly = s.filter_could_pass;
     const StageFacts& before = stage_of(model, costly);
-    if (before.elements <= 0) continue;
-    const double kept = s.elements / before.elements;
+    if (before.elements <= 0 || model.per_output(costly) <= 0) continue;
+    // Not by what the stage before has done: that may have run ahead.
+    const double kept = model.per_output(i) / model.per_output(costly);
     if (kept > 0.9) continue;
     Finding f;
     f.code = "late-filter";

@@ -25,6 +25,10 @@ void no_prefetch(const Model& model, Findings& out) {
     const double turn = wait * own + think;
     const double ahead = std::max(model.with(f.changes).rate, 1 / turn);
     f.speedup = std::min(ahead * turn, turn / think);
+    // Beside others little is left of the gain, but turns are taken all the
+    // same.
+    constexpr double kBehind = 0.12;
+    f.always = model.beside_others() && facts.wait_share() > kBehind;
     f.cause =
         "prefetch(0) lets nothing run ahead: the pipeline stands still "
         "while the consumer works, and the other way round";
