@@ -20,32 +20,13 @@ from penstock import strings as engine
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
 from penstock.tf import _hash, _missing, _re2
-from penstock.tf._apply import eager_only, is_traced, traceable
+from penstock.tf._apply import each_string, eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
+from penstock.tf._printing import summary
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._ragged_values import over_values
 from penstock.tf._scripts import scripts_of
 from penstock.tf._values import Bytes, convert_to_tensor, wrap
-
-
-def _each(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
-    """`function` of every string; results as a tensor of `dtype`."""
-    eager_only("this function of strings", *inputs)
-    values = [convert_to_tensor(x) for x in inputs]
-    if all(not getattr(v, "shape", ()) for v in values):
-        made = function(*[bytes(v) if isinstance(v, bytes) else v for v in values])
-        return Bytes(made) if dtype is object else wrap(np.asarray(made, dtype)[()])
-    arrays = [
-        np.array(bytes(v), dtype=object) if isinstance(v, bytes) else np.asarray(v)
-        for v in values
-    ]
-    grid = np.broadcast_arrays(*arrays)
-    out = np.empty(grid[0].shape, object if dtype is object else dtype)
-    flat = out.reshape(-1)
-    columns = [g.reshape(-1) for g in grid]
-    for i in range(len(flat)):
-        flat[i] = function(*[c[i] for c in columns])
-    return wrap(out)
 
 
 def _traced(value: Any) -> Any:
@@ -86,7 +67,7 @@ def as_string(
         raise InvalidArgumentError(f'as_string: Fill argument not supported: "{fill}"')
     # As C's printf: "0" pads behind the sign, "-" behind the number, "+" adds a sign.
     flags = fill + (str(int(width)) if width >= 0 else "")
-    return _each(text, object, input)
+    return each_string(text, object, input)
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
@@ -101,7 +82,12 @@ def format(
     summarize: int = 3,
     name: str | None = None,
 ) -> Any:
-    """`template` with its placeholders replaced by tensors as text."""
+    """`template` with its placeholders replaced by tensors, as `tf.print` has them.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.format("{} of {}", (tf.range(9), tf.constant("a"))).numpy()
+    b'[0 1 2 ... 6 7 8] of "a"'
+    """
     values = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) != len(values) + 1:
@@ -110,12 +96,7 @@ def format(
         )
     made = parts[0]
     for value, rest in zip(values, parts[1:]):
-        plain = convert_to_tensor(value)
-        if isinstance(plain, bytes):
-            text = plain.decode()
-        else:
-            text = str(np.asarray(plain).tolist()).replace(", ", " ")
-        made += text + rest
+        made += summary(convert_to_tensor(value), summarize) + rest
     return Bytes(made.encode())
 
 
@@ -130,7 +111,7 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     if is_traced(inputs):
         return engine.join([_traced(x) for x in inputs], separator)
     between = _text(separator)
-    return _each(lambda *parts: between.join(map(_text, parts)), object, *inputs)
+    return each_string(lambda *parts: between.join(map(_text, parts)), object, *inputs)
 
 
 @traceable
@@ -139,8 +120,8 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     if is_traced(input):
         return engine.length(input, unit)
     if unit == "UTF8_CHAR":
-        return _each(lambda s: len(s.decode("utf-8", "replace")), np.int32, input)
-    return _each(len, np.int32, input)
+        return each_string(lambda s: len(s.decode("utf-8", "replace")), np.int32, input)
+    return each_string(len, np.int32, input)
 
 
 def _letters(name: str, input: Any, encoding: str) -> Any:
@@ -148,8 +129,10 @@ def _letters(name: str, input: Any, encoding: str) -> Any:
     if is_traced(input) and not encoding:
         return getattr(engine, name)(input)
     if encoding == "utf-8":
-        return _each(lambda s: getattr(s.decode(), name)().encode(), object, input)
-    return _each(lambda s: getattr(s, name)(), object, input)
+        return each_string(
+            lambda s: getattr(s.decode(), name)().encode(), object, input
+        )
+    return each_string(lambda s: getattr(s, name)(), object, input)
 
 
 @traceable
@@ -169,7 +152,7 @@ def strip(input: Any, name: str | None = None) -> Any:
     """Without white space at both ends."""
     if is_traced(input):
         return engine.strip(input)
-    return _each(lambda s: s.strip(), object, input)
+    return each_string(lambda s: s.strip(), object, input)
 
 
 def ngrams(
@@ -287,7 +270,7 @@ def _pattern(pattern: Any) -> re.Pattern[str]:
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
     """Whether the whole string matches a pattern of RE2."""
     compiled = _pattern(pattern)
-    return _each(
+    return each_string(
         lambda s: compiled.fullmatch(_re2.text_of(s)) is not None, np.bool_, input
     )
 
@@ -307,7 +290,7 @@ def regex_replace(
     """
     compiled = _pattern(pattern)
     text = _text(convert_to_tensor(rewrite))
-    return _each(
+    return each_string(
         lambda s: _re2.replace(compiled, text, s, replace_global), object, input
     )
 
@@ -357,7 +340,7 @@ def substr(
         made = text[begin : begin + size]
         return made.encode() if isinstance(made, str) else bytes(made)
 
-    return _each(part, object, input, pos, len)
+    return each_string(part, object, input, pos, len)
 
 
 _HEX = re.compile(rb"\s*[+-]?0[xX]")
@@ -391,7 +374,7 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> A
                 f"{s.decode(errors='replace')}"
             ) from None
 
-    return _each(number, kind, input)
+    return each_string(number, kind, input)
 
 
 def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Any:
@@ -402,7 +385,7 @@ def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Any
     [5, 5]
     """
     count = int(num_buckets)
-    return _each(lambda s: _hash.hash64(s) % count, np.int64, input)
+    return each_string(lambda s: _hash.hash64(s) % count, np.int64, input)
 
 
 def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -> Any:
@@ -413,7 +396,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -
     array([0, 2, 2])
     """
     count = int(num_buckets)
-    return _each(lambda s: _hash.fingerprint64(s) % count, np.int64, input)
+    return each_string(lambda s: _hash.fingerprint64(s) % count, np.int64, input)
 
 
 def to_hash_bucket_strong(
@@ -422,7 +405,9 @@ def to_hash_bucket_strong(
     """The same by a key of two numbers, so that nobody can aim at a bucket."""
     count = int(num_buckets)
     first, second = (int(k) % 2**64 for k in key)
-    return _each(lambda s: _hash.siphash(s, first, second) % count, np.int64, input)
+    return each_string(
+        lambda s: _hash.siphash(s, first, second) % count, np.int64, input
+    )
 
 
 def _decoded(data: bytes, encoding: str, errors: str, replacement: int) -> str:
@@ -590,7 +575,7 @@ def unicode_transcode(
 ) -> Any:
     """Text in another encoding."""
     target = _plain_name(output_encoding)
-    return _each(
+    return each_string(
         lambda s: _decoded(s, input_encoding, errors, replacement_char).encode(target),
         object,
         input,
