@@ -12,7 +12,14 @@ import numpy as np
 from penstock import _trace_inspect
 from penstock._trace_errors import refuse
 from penstock._trace_value import Traced, TracedBytes
-from penstock.tf._values import Bytes, alike, convert_to_tensor, has_traced, wrap
+from penstock.tf._values import (
+    Bytes,
+    alike,
+    convert_to_tensor,
+    has_traced,
+    list_dtype,
+    wrap,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,6 +110,10 @@ def operand(x: Any, like: Any = None) -> Any:
         return x
     kind = getattr(like, "dtype", None)
     listed = isinstance(x, (list, tuple)) and not has_traced(x)
+    if (is_number(x) or listed) and (
+        is_number(like) or isinstance(like, (list, tuple))
+    ):
+        return convert_to_tensor(x, list_dtype([x, like]))
     if listed and kind is not None and kind.kind in "biuf":
         return convert_to_tensor(x, kind)
     return convert_to_tensor(alike(like, x))

@@ -55,6 +55,8 @@ def as_string(
     """
 
     def text(value: Any) -> bytes:
+        if isinstance(value, bytes):
+            return value
         if isinstance(value, (bool, np.bool_)):
             return b"true" if value else b"false"
         if isinstance(value, (float, np.floating)):
@@ -230,6 +232,13 @@ def reduce_join(
     between = _text(separator)
     if axis is None:
         return Bytes(between.join(array.reshape(-1)))
+    if np.ndim(axis):
+        # The first varies fastest: it is joined first, the others keep their places.
+        made = array
+        for one in axis:
+            made = np.asarray(reduce_join(made, int(one), True, separator))
+        gone = tuple(int(one) for one in axis)
+        return wrap(made if keepdims else np.squeeze(made, gone)[()])
     moved = np.moveaxis(array, int(axis), -1)
     out = np.empty(moved.shape[:-1], object)
     for place in np.ndindex(*out.shape):
@@ -296,13 +305,23 @@ def regex_replace(
 
 
 def _split(input: Any, function: Callable[[bytes], list[bytes]]) -> Any:
+    if isinstance(input, RaggedTensor):
+        parts = _split(input.flat_values, function)
+        return RaggedTensor.from_nested_row_splits(parts, input.nested_row_splits)
     x = convert_to_tensor(input)
     if isinstance(x, bytes):
         return wrap(np.array(function(bytes(x)), dtype=object))
     rows = [function(bytes(s)) for s in np.asarray(x).reshape(-1)]
-    flat = np.array([s for row in rows for s in row], dtype=object)
-    ends = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
-    return RaggedTensor._of(Ragged(flat, (ends,)))
+    return _ragged_of(rows, object, x.shape)
+
+
+def _ragged_of(rows: list[list[Any]], dtype: Any, shape: Any) -> RaggedTensor:
+    """What each string of a tensor of this shape gave."""
+    flat = np.array([item for row in rows for item in row], dtype)
+    made = RaggedTensor.from_row_lengths(wrap(flat), [len(row) for row in rows])
+    for size, count in zip(shape[:0:-1], np.cumprod(shape)[-2::-1]):
+        made = RaggedTensor.from_row_lengths(made, np.full(count, size))
+    return made
 
 
 @traceable
@@ -423,12 +442,6 @@ def _decoded(data: bytes, encoding: str, errors: str, replacement: int) -> str:
         ) from None
 
 
-def _ragged_of(rows: list[list[Any]], dtype: Any) -> Any:
-    flat = np.array([c for row in rows for c in row], dtype)
-    ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return RaggedTensor._of(Ragged(flat, (ends,)))
-
-
 def _characters(
     input: Any,
     encoding: str,
@@ -438,6 +451,14 @@ def _characters(
     of: Callable[[str], Any],
 ) -> tuple[Any, Any]:
     """(what `of` gives of each character, the byte at which it begins)."""
+    if isinstance(input, RaggedTensor):
+        given = input.flat_values, encoding, errors, replacement, dtype, of
+        splits = input.nested_row_splits
+        chars, at = _characters(*given)
+        return (
+            RaggedTensor.from_nested_row_splits(chars, splits),
+            RaggedTensor.from_nested_row_splits(at, splits),
+        )
     x = convert_to_tensor(input)
 
     def parts(s: bytes) -> tuple[list[Any], list[int]]:
@@ -450,8 +471,8 @@ def _characters(
         return wrap(np.array(found, dtype)), wrap(np.array(starts, np.int64))
     rows = [parts(bytes(s)) for s in np.asarray(x).reshape(-1)]
     return (
-        _ragged_of([row for row, _ in rows], dtype),
-        _ragged_of([row for _, row in rows], np.int64),
+        _ragged_of([row for row, _ in rows], dtype, x.shape),
+        _ragged_of([row for _, row in rows], np.int64, x.shape),
     )
 
 
