@@ -306,7 +306,10 @@ class Sources:
                 parents.append(value)
                 return value._native
             if isinstance(value, (tuple, list)):
-                return tuple(convert(v) for v in value)
+                items = [convert(v) for v in value]
+                return (
+                    type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+                )
             if isinstance(value, dict):
                 for key in value:
                     check.text("zip", "a key of datasets", key)

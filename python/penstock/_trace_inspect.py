@@ -16,6 +16,7 @@ import functools
 import math
 import sys
 import types
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -414,6 +415,8 @@ class Sandbox:
         if attribute not in vars(module):  # nor is it made: that may run code
             raise TraceRefused(f"{dotted} does not exist")
         value = vars(module)[attribute]
+        if value is OrderedDict:
+            return value
         if _is_installed(module) and type(value) not in _MEMBERS:
             raise TraceRefused(f"{'calls' if callable(value) else 'uses'} {dotted}")
         return value
@@ -436,6 +439,8 @@ class Sandbox:
             return value
         if "__penstock_sources__" in value.__dict__:
             return value.__penstock_sources__()  # type: ignore[attr-defined]
+        if value is OrderedDict:
+            return value
         raise TraceRefused(f"calls {name}")
 
     def _container(self, value: Any, name: str) -> Any:

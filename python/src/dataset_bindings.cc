@@ -17,6 +17,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "named_tuples.h"
 #include "penstock/base/clock.h"
 #include "penstock/build_dataset.h"
 #include "penstock/ops/prefetch/prefetch.h"
@@ -216,7 +217,7 @@ const Structure* zip_structure(nb::handle value, std::vector<Dataset>& out) {
     for (nb::handle child : nb::cast<nb::tuple>(value)) {
       children.push_back(zip_structure(child, out));
     }
-    return Structure::tuple(std::move(children));
+    return Structure::tuple(std::move(children), named_tuple_tag(value.ptr()));
   }
   if (nb::isinstance<nb::dict>(value)) {
     std::vector<std::pair<std::string, const Structure*>> items;

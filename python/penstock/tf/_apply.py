@@ -12,7 +12,14 @@ import numpy as np
 from penstock import _trace_inspect
 from penstock._trace_errors import refuse
 from penstock._trace_value import Traced, TracedBytes
-from penstock.tf._values import alike, convert_to_tensor, has_traced, wrap
+from penstock.tf._values import (
+    Bytes,
+    alike,
+    convert_to_tensor,
+    has_traced,
+    list_dtype,
+    wrap,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,6 +110,10 @@ def operand(x: Any, like: Any = None) -> Any:
         return x
     kind = getattr(like, "dtype", None)
     listed = isinstance(x, (list, tuple)) and not has_traced(x)
+    if (is_number(x) or listed) and (
+        is_number(like) or isinstance(like, (list, tuple))
+    ):
+        return convert_to_tensor(x, list_dtype([x, like]))
     if listed and kind is not None and kind.kind in "biuf":
         return convert_to_tensor(x, kind)
     return convert_to_tensor(alike(like, x))
@@ -138,3 +149,23 @@ def eager_only(what: str, *values: Any) -> None:
     """Runs as Python, where a traced function would need it natively."""
     if is_traced(*values):
         refuse(f"{what} has no native form")
+
+
+def each_string(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
+    """`function` of every string; results as a tensor of `dtype`."""
+    eager_only("this function of strings", *inputs)
+    values = [convert_to_tensor(x) for x in inputs]
+    if all(not getattr(v, "shape", ()) for v in values):
+        made = function(*[bytes(v) if isinstance(v, bytes) else v for v in values])
+        return Bytes(made) if dtype is object else wrap(np.asarray(made, dtype)[()])
+    arrays = [
+        np.array(bytes(v), dtype=object) if isinstance(v, bytes) else np.asarray(v)
+        for v in values
+    ]
+    grid = np.broadcast_arrays(*arrays)
+    out = np.empty(grid[0].shape, object if dtype is object else dtype)
+    flat = out.reshape(-1)
+    columns = [g.reshape(-1) for g in grid]
+    for i in range(len(flat)):
+        flat[i] = function(*[c[i] for c in columns])
+    return wrap(out)

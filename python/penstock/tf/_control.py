@@ -279,13 +279,15 @@ def print_(*inputs: Any, **kwargs: Any) -> None:
     """
     import sys
 
+    from penstock.tf._printing import printed
+
     stream = kwargs.pop("output_stream", sys.stderr)
-    kwargs.pop("summarize", None)
+    summarize = kwargs.pop("summarize", 3)
+    ending, between = kwargs.pop("end", "\n"), kwargs.pop("sep", " ")
     kwargs.pop("name", None)
-    texts = [_text(value) for value in inputs]
-    ending = kwargs.pop("end", "\n")
-    between = kwargs.pop("sep", " ")
-    text = between.join(texts) + ending
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    text = printed(inputs, between, 3 if summarize is None else summarize) + ending
     if isinstance(stream, str):
         if not stream.startswith("file://"):
             raise ValueError(
@@ -295,16 +297,6 @@ def print_(*inputs: Any, **kwargs: Any) -> None:
             file.write(text)
         return
     stream.write(text)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, np.ndarray):
-        return str(np.asarray(value))
-    if isinstance(value, np.generic):
-        return str(value.item())
-    return str(value)
 
 
 def timestamp(name: str | None = None) -> Any:

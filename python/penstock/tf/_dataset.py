@@ -133,6 +133,7 @@ class Dataset(Sources, Transforms):
         >>> import penstock.tf as tf
         >>> tf.data.Dataset.range(3).options().deterministic
         """
+        self._options._freeze()
         return self._options
 
     def fingerprint(self) -> Any:

@@ -14,10 +14,11 @@ several hosts each read their part by `Dataset.shard`.
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.tf import _missing
+from penstock.tf import _missing, _structure
 
 
 class InputContext:
@@ -48,6 +49,13 @@ class InputOptions:
 
     def __init__(self, **options: Any) -> None:
         vars(self).update(options)
+
+
+class ReduceOp(enum.Enum):
+    """How values of replicas become one."""
+
+    SUM = "SUM"
+    MEAN = "MEAN"
 
 
 class Strategy:
@@ -87,6 +95,23 @@ class Strategy:
         """The values of all replicas: one."""
         return (value,)
 
+    def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Any:
+        """The value of the only replica, its rows as one if `axis` is given.
+
+        >>> import penstock.tf as tf
+        >>> strategy = tf.distribute.get_strategy()
+        >>> float(strategy.reduce("MEAN", tf.constant([1.0, 2.0]), axis=0))
+        1.5
+        """
+        from penstock.tf import math
+
+        if isinstance(reduce_op, str):
+            reduce_op = ReduceOp(reduce_op.upper())
+        if axis is None:
+            return value
+        reduced = math.reduce_sum if reduce_op is ReduceOp.SUM else math.reduce_mean
+        return _structure.map_structure(lambda v: reduced(v, axis), value)
+
     def gather(self, value: Any, axis: int) -> Any:
         """The value of the only replica."""
         return value
@@ -99,6 +124,31 @@ MultiWorkerMirroredStrategy = Strategy
 def get_strategy() -> Strategy:
     """The strategy of one replica."""
     return _default
+
+
+class ReplicaContext:
+    """What a step asks about the replica it runs on."""
+
+    num_replicas_in_sync = 1
+    replica_id_in_sync_group = 0
+
+    @property
+    def strategy(self) -> Strategy:
+        return _default
+
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+        """The value of the only replica."""
+        return value
+
+
+def get_replica_context() -> ReplicaContext:
+    """The context of the only replica."""
+    return ReplicaContext()
+
+
+def in_cross_replica_context() -> bool:
+    """False: there is one replica."""
+    return False
 
 
 def has_strategy() -> bool:

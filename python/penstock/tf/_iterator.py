@@ -132,7 +132,11 @@ class Optional:
 
     @staticmethod
     def from_value(value: Any) -> Optional:
-        return Optional(value)
+        """An `Optional` with this value, its parts as tensors."""
+        from penstock.tf import _structure
+        from penstock.tf._values import convert_to_tensor
+
+        return Optional(_structure.map_structure(convert_to_tensor, value))
 
     @staticmethod
     def empty(element_spec: Any = None) -> Optional:

@@ -21,7 +21,7 @@ from penstock.tf._apply import (
     traceable,
 )
 from penstock.tf._dtypes import int32, numpy_dtype
-from penstock.tf._ragged import RaggedTensor
+from penstock.tf._ragged import RaggedTensor, SparseTensor, _padded
 from penstock.tf._shapes import TensorShape
 from penstock.tf._values import (
     check_shape,
@@ -48,6 +48,9 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
 @traceable
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """The number of values."""
+    if isinstance(input, SparseTensor):
+        count: Any = np.prod(np.asarray(input.dense_shape))
+        return convert_to_tensor(int(count), int32 if out_type is None else out_type)
     ragged = isinstance(input, RaggedTensor)
     x = convert_to_tensor(input.flat_values if ragged else input)
     count = 1 if isinstance(x, bytes) else x.size
@@ -108,6 +111,8 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     >>> tf.expand_dims([1, 2], -1).shape
     TensorShape([2, 1])
     """
+    if isinstance(input, RaggedTensor):
+        return _ragged_ops.expand_dims(input, int(axis))
     x = convert_to_tensor(input)
     if isinstance(x, bytes):
         return wrap(np.array([bytes(x)], dtype=object))
@@ -117,6 +122,8 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
 @traceable
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """`input` without axes of size 1."""
+    if isinstance(input, RaggedTensor):
+        return _ragged_ops.squeeze(input, axes(axis))
     chosen = axes(axis)
     if chosen == ():
         chosen = None
@@ -147,6 +154,10 @@ def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
     >>> tf.stack([tf.constant([1, 2]), [3, 4]]).numpy().tolist()
     [[1, 2], [3, 4]]
     """
+    if isinstance(values, (list, tuple)) and any(
+        isinstance(v, RaggedTensor) for v in values
+    ):
+        return _ragged_ops.stack(list(values), int(axis))
     return apply("stack", _parts(values), axis=int(axis))
 
 
@@ -247,6 +258,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     >>> tf.tile([1, 2], [2]).numpy()
     array([1, 2, 1, 2], dtype=int32)
     """
+    if isinstance(input, RaggedTensor):
+        return _ragged_ops.tile(input, dims(multiples))
     x = convert_to_tensor(input)
     counts = dims(multiples)
     if not isinstance(x, Traced):
@@ -270,6 +283,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
 @traceable
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
     """`tensor` with the order along some axes reversed."""
+    if isinstance(tensor, RaggedTensor):
+        return _ragged_ops.reverse(tensor, np.atleast_1d(axes(axis)))
     chosen = axes(axis)
     made = apply("flip", convert_to_tensor(tensor), chosen)
     return made if is_traced(made) else wrap(np.ascontiguousarray(made))
@@ -310,7 +325,7 @@ def pad(
         if kind == "CONSTANT":
             fill: Any = numpy_of(constant_values)
             if array.dtype == object:
-                fill = convert_to_tensor(constant_values or b"").numpy()
+                return wrap(_padded(array, widths, fill))
             return wrap(np.pad(array, widths, constant_values=fill))
         return wrap(np.pad(array, widths, mode=kind.lower()))  # type: ignore[call-overload]
     for axis, (before, behind) in enumerate(widths):

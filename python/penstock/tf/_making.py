@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _ops as engine_ops
+from penstock._errors import InvalidArgumentError
 from penstock._trace_value import Traced, TracedBytes
 from penstock.tf._apply import (
     apply,
@@ -76,10 +77,29 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
 
 @traceable
 def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
-    """The bits of `input` as another dtype of the same size."""
+    """The bits of `input` as another dtype.
+
+    Values of a smaller one are a last dimension; for a larger one there is one.
+
+    >>> import penstock.tf as tf
+    >>> tf.bitcast(tf.constant([1, 256], tf.int16), tf.uint8).numpy().tolist()
+    [[1, 0], [0, 1]]
+    """
     eager_only("bitcast", input)
-    array = np.asarray(convert_to_tensor(input))
-    return wrap(array.view(numpy_dtype(type))[()])
+    array = np.ascontiguousarray(convert_to_tensor(input))
+    array = array.reshape(np.shape(convert_to_tensor(input)))
+    kind = numpy_dtype(type)
+    if kind.itemsize < array.itemsize:
+        return wrap(array[..., None].view(kind))
+    ratio = kind.itemsize // array.itemsize
+    if ratio == 1:
+        return wrap(array.view(kind)[()])
+    if not array.ndim or array.shape[-1] != ratio:
+        raise InvalidArgumentError(
+            f"bitcast: from {array.dtype} to {kind} the last dimension must be "
+            f"{ratio}, got {array.shape}"
+        )
+    return wrap(array.view(kind)[..., 0][()])
 
 
 @traceable

@@ -6,6 +6,8 @@ from __future__ import annotations
 import enum
 from typing import Any, ClassVar
 
+import numpy as np
+
 from penstock import _options as engine
 
 
@@ -38,9 +40,11 @@ class AutotuneAlgorithm(enum.Enum):
 
 
 class _Group:
-    """Settings with fixed names: a misspelt one is an error."""
+    """Settings with fixed names: a misspelt one is an error, and another type."""
 
     _defaults: ClassVar[dict[str, Any]] = {}
+    _kinds: ClassVar[dict[str, Any]] = {}
+    _frozen = False
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{type(self).__name__} has no property {name}")
@@ -55,10 +59,31 @@ class _Group:
             raise AttributeError(
                 f"Cannot set the property {name} on {type(self).__name__}."
             )
+        if self._frozen:
+            raise ValueError(
+                "Mutating `tf.data.Options()` returned by `tf.data.Dataset.options()` "
+                "has no effect. Use `tf.data.Dataset.with_options(options)` instead."
+            )
+        kind = self._kinds.get(name) or type(getattr(self, name))
+        if value is not None and not _is_a(value, kind):
+            raise TypeError(
+                f'Property "{name}" must be of type {kind.__name__}, got: {value!r} '
+                f"(type: {type(value).__name__})"
+            )
         object.__setattr__(self, name, value)
 
+    def _freeze(self) -> None:
+        """What `Dataset.options()` gives is not the dataset's own."""
+        object.__setattr__(self, "_frozen", True)
+        for name in self._defaults:
+            value = getattr(self, name)
+            if isinstance(value, _Group):
+                value._freeze()
+
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        return type(self) is type(other) and all(
+            getattr(self, name) == getattr(other, name) for name in self._defaults
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -75,6 +100,14 @@ class _Group:
         return out
 
 
+def _is_a(value: Any, kind: type) -> bool:
+    if kind is bool:
+        return isinstance(value, (bool, np.bool_))
+    if kind is int:
+        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
 class AutotuneOptions(_Group):
     """Budgets of the engine's own tuning.
 
@@ -85,31 +118,31 @@ class AutotuneOptions(_Group):
     [np.int64(0), np.int64(1)]
     """
 
-    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(
-        (
-            "enabled",
-            "cpu_budget",
-            "ram_budget",
-            "autotune_algorithm",
-            "initial_parallelism",
-            "min_parallelism",
-        )
-    )
+    _kinds: ClassVar[dict[str, Any]] = {
+        "enabled": bool,
+        "cpu_budget": int,
+        "ram_budget": int,
+        "autotune_algorithm": AutotuneAlgorithm,
+        "initial_parallelism": int,
+        "min_parallelism": int,
+    }
+    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(_kinds)
 
 
 class ThreadingOptions(_Group):
     """``private_threadpool_size`` limits the cores that a pipeline uses."""
 
-    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(
-        ("max_intra_op_parallelism", "private_threadpool_size")
+    _kinds: ClassVar[dict[str, Any]] = dict.fromkeys(
+        ("max_intra_op_parallelism", "private_threadpool_size"), int
     )
+    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(_kinds)
 
 
 class OptimizationOptions(_Group):
     """Of these only ``inject_prefetch = False`` has a meaning here: nothing is
     made before it is asked for. The engine's rewrites never change results."""
 
-    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(
+    _kinds: ClassVar[dict[str, Any]] = dict.fromkeys(
         (
             "apply_default_optimizations",
             "filter_fusion",
@@ -123,8 +156,10 @@ class OptimizationOptions(_Group):
             "parallel_batch",
             "seq_interleave_prefetch",
             "shuffle_and_repeat_fusion",
-        )
+        ),
+        bool,
     )
+    _defaults: ClassVar[dict[str, Any]] = dict.fromkeys(_kinds)
 
 
 class DistributeOptions(_Group):
@@ -134,11 +169,13 @@ class DistributeOptions(_Group):
         "auto_shard_policy": AutoShardPolicy.AUTO,
         "num_devices": None,
     }
+    _kinds: ClassVar[dict[str, Any]] = {"num_devices": int}
 
 
 class ServiceOptions(_Group):
     """Kept, for those who read them."""
 
+    _kinds: ClassVar[dict[str, Any]] = {"pinned": bool}
     _defaults: ClassVar[dict[str, Any]] = {"pinned": None}
 
 
@@ -171,6 +208,15 @@ class Options(_Group):
         "experimental_warm_start": None,
         "framework_type": None,
         "threading": ThreadingOptions,
+    }
+    _kinds: ClassVar[dict[str, Any]] = {
+        "dataset_name": str,
+        "deterministic": bool,
+        "experimental_external_state_policy": ExternalStatePolicy,
+        "experimental_slack": bool,
+        "experimental_symbolic_checkpoint": bool,
+        "experimental_warm_start": bool,
+        "framework_type": list,
     }
     # What the defaults above make.
     autotune: AutotuneOptions

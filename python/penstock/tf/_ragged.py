@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
 from penstock.tf._dtypes import as_dtype, int64, numpy_dtype
 from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
@@ -52,9 +53,20 @@ class RaggedTensor:
     ) -> RaggedTensor:
         inner = getattr(values, "_penstock_value", None)
         splits = np.asarray(row_splits, np.int64)
+        flat = inner if isinstance(inner, Ragged) else _array(values)
+        if validate and not (
+            splits.size
+            and splits[0] == 0
+            and splits[-1] == len(flat)
+            and (np.diff(splits) >= 0).all()
+        ):
+            raise InvalidArgumentError(
+                f"RaggedTensor: row_splits must rise from 0 to the {len(flat)} values, "
+                f"got {splits.tolist()[:20]}"
+            )
         if isinstance(inner, Ragged):
             return cls._of(Ragged(inner.values, (splits, *inner.nested_row_splits)))
-        return cls._of(Ragged(_array(values), (splits,)))
+        return cls._of(Ragged(flat, (splits,)))
 
     @classmethod
     def from_row_lengths(
@@ -231,14 +243,21 @@ class RaggedTensor:
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
         """Rows of several dimensions as those of one."""
-        if outer_axis != 0:
-            return self.with_values(
-                self.values.merge_dims(outer_axis - 1, inner_axis - 1)
-            )
-        made: Any = self
-        for _ in range(inner_axis):
-            made = made.values
-        return made
+        rank: Any = self.shape.rank
+        outer, inner = outer_axis % rank, inner_axis % rank
+        if outer > 1:
+            return self.with_values(self.values.merge_dims(outer - 1, inner - 1))
+        splits, made = np.asarray(self.row_splits), self.values
+        for _ in range(inner - 1):
+            if isinstance(made, RaggedTensor):
+                splits, made = np.asarray(made.row_splits)[splits], made.values
+            else:
+                array = np.asarray(made)
+                splits = splits * array.shape[1]
+                made = wrap(array.reshape(-1, *array.shape[2:]))
+        if outer == 1:
+            return RaggedTensor.from_row_splits(made, splits)
+        return made if inner else self
 
     @property
     def values(self) -> Any:
@@ -291,9 +310,12 @@ class RaggedTensor:
     def to_tensor(
         self, default_value: Any = None, name: Any = None, shape: Any = None
     ) -> Any:
-        dense = self._penstock_value.to_dense(
-            0 if default_value is None else default_value
-        )
+        fill: Any = 0 if default_value is None else default_value
+        ragged = self._penstock_value
+        if self.ragged_rank > 1:
+            rows = np.asarray(self.values.to_tensor(default_value))
+            ragged = Ragged(rows, (ragged.row_splits,))
+        dense = ragged.to_dense(fill)
         if shape is not None:
             for axis, size in enumerate(TensorShape(shape)):
                 if size is None or size == dense.shape[axis]:
@@ -302,10 +324,7 @@ class RaggedTensor:
                 if dense.shape[axis] < size:
                     widths = [(0, 0)] * dense.ndim
                     widths[axis] = (0, size - dense.shape[axis])
-                    fill: Any = b"" if dense.dtype == object else 0
-                    if default_value is not None:
-                        fill = default_value
-                    dense = np.pad(dense, widths, constant_values=fill)
+                    dense = _padded(dense, widths, fill)
         return wrap(dense)
 
     def numpy(self) -> Any:
@@ -325,20 +344,41 @@ class RaggedTensor:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return self._rows(np.arange(len(self))[key])
+        if key is None or key is Ellipsis:
+            key = (key,)
         if not isinstance(key, tuple):
             return wrap(self._penstock_value[key])
         first, *rest = key
+        if first is Ellipsis:
+            return self._innermost(rest)
+        if first is None:
+            whole = RaggedTensor.from_row_splits(self, [0, len(self)])
+            return whole[(slice(None), *rest)] if rest else whole
         rows = self[first]
         if not rest:
             return rows
         if not isinstance(first, slice):
             return rows[tuple(rest) if len(rest) > 1 else rest[0]]
-        if len(rest) > 1 or not isinstance(rest[0], slice):
+        if rest[0] is Ellipsis:
+            return rows._innermost(rest[1:])
+        if not isinstance(rest[0], slice):
             raise ValueError(
                 f"RaggedTensor: {key!r} cannot be taken, because rows differ in "
                 "length; take a slice of them"
             )
-        return rows._columns(rest[0])
+        columns = rows._columns(rest[0])
+        if len(rest) == 1:
+            return columns
+        return columns.with_values(columns.values[(slice(None), *rest[1:])])
+
+    def _innermost(self, rest: list[Any]) -> RaggedTensor:
+        """What `[..., *rest]` takes."""
+        taken = sum(k is not None for k in rest)
+        rank: Any = self.shape.rank
+        if taken < np.ndim(self.flat_values):
+            return self.with_flat_values(np.asarray(self.flat_values)[(..., *rest)])
+        made: RaggedTensor = self[(*[slice(None)] * (rank - taken), *rest)]
+        return made
 
     def _picked(self, places: list[Any]) -> RaggedTensor:
         """Rows of the values at these places, one array for each row."""
@@ -363,12 +403,15 @@ class RaggedTensor:
         if isinstance(other, RaggedTensor):
             pairs = zip(self.nested_row_splits, other.nested_row_splits, strict=True)
             if not all(np.array_equal(a, b) for a, b in pairs):
-                raise ValueError("RaggedTensor: the rows have different lengths")
+                raise InvalidArgumentError(
+                    "RaggedTensor: the rows have different lengths"
+                )
             return other.flat_values
-        if isinstance(other, (list, tuple)) and any(
-            isinstance(v, RaggedTensor) for v in other
-        ):
-            return type(other)(self._flat_of(v) for v in other)
+        if isinstance(other, (list, tuple)):
+            if any(isinstance(v, RaggedTensor) for v in other):
+                return type(other)(self._flat_of(v) for v in other)
+            kind = np.dtype(self.dtype.name) if self.dtype.name != "string" else None
+            other = convert_to_tensor(other, kind)
         shape = np.shape(other) if isinstance(other, np.ndarray) else ()
         if not shape or len(self.nested_row_splits) != 1 or len(shape) != 2:
             if np.ndim(other) and not isinstance(other, (str, bytes)):
@@ -419,6 +462,17 @@ def _shown(row: Any) -> str:
         return f"[{', '.join(map(_shown, row))}]"
     plain = row.numpy()
     return repr(plain) if isinstance(plain, bytes) else str(plain)
+
+
+def _padded(dense: Any, widths: Any, fill: Any) -> Any:
+    """`dense` with `fill` around it, also where it holds strings."""
+    sizes = [before + n + behind for n, (before, behind) in zip(dense.shape, widths)]
+    out = np.empty(sizes, dense.dtype)
+    if dense.dtype == object:
+        fill = b"" if isinstance(fill, int) else bytes(convert_to_tensor(fill))
+    out.fill(fill)
+    out[tuple(slice(w, w + n) for n, (w, _) in zip(dense.shape, widths))] = dense
+    return out
 
 
 def _operator(name: str, turned: bool) -> Any:
@@ -480,6 +534,24 @@ class SparseTensor:
     def with_values(self, new_values: Any) -> SparseTensor:
         """The same places with other values."""
         return SparseTensor(self.indices, new_values, self.dense_shape)
+
+    def _scaled(self, function: Any, other: Any) -> SparseTensor:
+        """Its values and those of a number or an array at their places."""
+        if np.ndim(other):
+            grid = np.broadcast_to(
+                np.asarray(convert_to_tensor(other, self.values.dtype)),
+                np.asarray(self.dense_shape),
+            )
+            other = wrap(grid[tuple(np.asarray(self.indices).T)])
+        return self.with_values(function(self.values, other))
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        return self._scaled(operator.mul, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return self._scaled(operator.truediv, other)
 
     def __repr__(self) -> str:
         return (

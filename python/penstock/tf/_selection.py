@@ -349,11 +349,23 @@ def searchsorted(
 ) -> Any:
     """Where values would be put into a sorted sequence."""
     eager_only("searchsorted", sorted_sequence, values)
-    places = np.searchsorted(
-        np.asarray(convert_to_tensor(sorted_sequence)),
-        np.asarray(convert_to_tensor(values)),
-        side,  # type: ignore[call-overload]
-    )
+    rows = np.asarray(convert_to_tensor(sorted_sequence))
+    wanted = np.asarray(convert_to_tensor(values))
+    if rows.ndim < 2:
+        places: Any = np.searchsorted(rows, wanted, side)  # type: ignore[call-overload]
+    else:
+        if rows.shape[:-1] != wanted.shape[:-1]:
+            raise InvalidArgumentError(
+                f"searchsorted: the leading dimensions must be equal, got {rows.shape} "
+                f"and {wanted.shape}"
+            )
+        flat = rows.reshape(-1, rows.shape[-1])
+        asked = wanted.reshape(-1, wanted.shape[-1])
+        found = [
+            np.searchsorted(row, own, side)  # type: ignore[call-overload]
+            for row, own in zip(flat, asked)
+        ]
+        places = np.reshape(found, wanted.shape)
     return wrap(np.asarray(places).astype(numpy_dtype(out_type))[()])
 
 

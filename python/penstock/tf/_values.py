@@ -667,6 +667,11 @@ def convert_to_tensor(
         if isinstance(value, float) and kind.kind in "iub":
             raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {kind}")
         return wrap(np.asarray(value).astype(kind)[()])
+    if value is None or isinstance(value, dict):
+        raise ValueError(
+            f"Attempt to convert a value ({value!r}) with an unsupported type "
+            f"({type(value)}) to a Tensor."
+        )
     array = np.asarray(getattr(value, "_penstock_value", value))
     if array.dtype.kind in "SU":
         array = np.vectorize(_as_bytes, otypes=[object])(array)

@@ -98,7 +98,7 @@ def assert_all_finite(x: Any, message: Any = "", name: Any = None) -> Any:
     """`x`, of which all values must be finite."""
     if not np.all(np.isfinite(_plain(x))):
         raise InvalidArgumentError(f"assert_all_finite: {message}: {_plain(x)}")
-    return x
+    return convert_to_tensor(x)
 
 
 def check_numerics(tensor: Any, message: Any = "", name: Any = None) -> Any:

@@ -10,15 +10,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob as _glob
+import io
 import os
 import shutil
 import stat as _stat
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock._errors import AlreadyExistsError, NotFoundError
+from penstock._errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+)
 from penstock.tf import _missing
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class FileStatistics(NamedTuple):
@@ -29,12 +40,103 @@ class FileStatistics(NamedTuple):
     is_directory: bool
 
 
-def GFile(name: Any, mode: str = "r") -> Any:
-    """An open file."""
+_MODES = ("r", "w", "a", "r+", "w+", "a+")
+
+
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """What the system refuses, as TensorFlow's errors."""
     try:
-        return open(os.fsdecode(name), mode)
+        yield
     except FileNotFoundError:
-        raise NotFoundError(f"{os.fsdecode(name)}; No such file or directory") from None
+        raise NotFoundError(f"{path}; No such file or directory") from None
+    except FileExistsError:
+        raise AlreadyExistsError(f"{path}; File exists") from None
+    except PermissionError:
+        raise PermissionDeniedError(f"{path}; Permission denied") from None
+    except (IsADirectoryError, NotADirectoryError) as error:
+        raise FailedPreconditionError(f"{path}; {error.strerror}") from None
+
+
+class GFile:
+    """An open file, with what Python's files have and `size()`.
+
+    >>> import penstock.tf as tf, tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     with tf.io.gfile.GFile(file.name, "w") as out:
+    ...         _ = out.write("text")
+    ...     tf.io.gfile.GFile(file.name).size()
+    4
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self.name, self.mode = os.fsdecode(name), mode
+        if mode.replace("b", "") not in _MODES:
+            raise InvalidArgumentError(
+                f"GFile: mode must be one of {', '.join(_MODES)}, also with b, got "
+                f"{mode!r}"
+            )
+        with _naming(self.name):
+            self._file: Any = open(  # noqa: SIM115 (closed by close())
+                self.name, mode, encoding=None if "b" in mode else "utf-8"
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_file":
+            raise AttributeError(name)
+        return getattr(self._file, name)
+
+    def size(self) -> int:
+        """The length of the file, in bytes."""
+        if self._file.writable():
+            self._file.flush()
+        return os.fstat(self._file.fileno()).st_size
+
+    def seek(
+        self, offset: int | None = None, whence: int = 0, position: int | None = None
+    ) -> int:
+        """Goes to a place; `position` is the old name of `offset`."""
+        at = position if offset is None else offset
+        if at is None:
+            raise TypeError("seek(): offset argument required")
+        found: int = self._file.seek(at, whence)
+        return found
+
+    def read(self, n: int = -1) -> Any:
+        """`n` characters or bytes, or all that is left."""
+        with self._allowed("reading"):
+            return self._file.read(n)
+
+    def write(self, file_content: Any) -> int:
+        """Appends text, or bytes in a mode with b."""
+        with self._allowed("writing"):
+            written: int = self._file.write(file_content)
+            return written
+
+    @contextlib.contextmanager
+    def _allowed(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except io.UnsupportedOperation:
+            raise PermissionDeniedError(
+                f"{self.name}: File isn't open for {what}"
+            ) from None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._file)
+
+    def __next__(self) -> Any:
+        return next(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._file.close()
+
+    def __del__(self) -> None:
+        if "_file" in vars(self):  # GFile(path).read() closes it, without a warning
+            self._file.close()
 
 
 Open = GFile
@@ -59,33 +161,33 @@ def glob(pattern: Any) -> list[str]:
 
 def listdir(path: Any) -> list[str]:
     """The names in a directory."""
-    try:
+    with _naming(os.fsdecode(path)):
         return os.listdir(os.fsdecode(path))
-    except FileNotFoundError:
-        raise NotFoundError(f"Could not find directory {os.fsdecode(path)}") from None
 
 
 def mkdir(path: Any) -> None:
-    """Makes a directory."""
-    os.mkdir(os.fsdecode(path))
+    """Makes a directory, if it is not there."""
+    if not os.path.isdir(os.fsdecode(path)):
+        with _naming(os.fsdecode(path)):
+            os.mkdir(os.fsdecode(path))
 
 
 def makedirs(path: Any) -> None:
     """Makes a directory and those above it."""
-    os.makedirs(os.fsdecode(path), exist_ok=True)
+    with _naming(os.fsdecode(path)):
+        os.makedirs(os.fsdecode(path), exist_ok=True)
 
 
 def remove(path: Any) -> None:
     """Removes a file."""
-    try:
+    with _naming(os.fsdecode(path)):
         os.remove(os.fsdecode(path))
-    except FileNotFoundError:
-        raise NotFoundError(f"{os.fsdecode(path)}; No such file or directory") from None
 
 
 def rmtree(path: Any) -> None:
     """Removes a directory and all in it."""
-    shutil.rmtree(os.fsdecode(path))
+    with _naming(os.fsdecode(path)):
+        shutil.rmtree(os.fsdecode(path))
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
@@ -93,7 +195,8 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     target = os.fsdecode(dst)
     if not overwrite and os.path.exists(target):
         raise AlreadyExistsError(f"{target}: file already exists")
-    os.replace(os.fsdecode(src), target)
+    with _naming(os.fsdecode(src)):
+        os.replace(os.fsdecode(src), target)
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
@@ -101,7 +204,8 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     target = os.fsdecode(dst)
     if not overwrite and os.path.exists(target):
         raise AlreadyExistsError(f"{target}: file already exists")
-    shutil.copyfile(os.fsdecode(src), target)
+    with _naming(os.fsdecode(src)):
+        shutil.copyfile(os.fsdecode(src), target)
 
 
 def stat(path: Any) -> Any:
@@ -112,10 +216,8 @@ def stat(path: Any) -> Any:
     ...     tf.io.gfile.stat(file.name).length
     0
     """
-    try:
+    with _naming(os.fsdecode(path)):
         found = os.stat(os.fsdecode(path))
-    except FileNotFoundError:
-        raise NotFoundError(f"{os.fsdecode(path)}; No such file or directory") from None
     return FileStatistics(
         found.st_size, found.st_mtime_ns, _stat.S_ISDIR(found.st_mode)
     )

@@ -11,13 +11,14 @@ array([1, 2], dtype=int32)
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock import io as engine
-from penstock._errors import DataLossError
+from penstock._errors import DataLossError, InvalidArgumentError
 from penstock._trace_value import Traced, TracedBytes
 from penstock.io import (
     FixedLenFeature,
@@ -26,7 +27,7 @@ from penstock.io import (
     VarLenFeature,
 )
 from penstock.tf import _missing, _sequences, gfile
-from penstock.tf._apply import traceable
+from penstock.tf._apply import each_string, traceable
 from penstock.tf._dtypes import as_dtype, int64, string
 from penstock.tf._json_example import decode_json_example
 from penstock.tf._parsed import SparseFeature, engine_features, tensors_of
@@ -224,28 +225,54 @@ def _default(value: Any) -> Any:
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
-    """Bytes as web-safe base64."""
-    text = base64.urlsafe_b64encode(_given(input))
-    return wrap(text if pad else text.rstrip(b"="))
+    """Bytes as web-safe base64, value by value.
+
+    >>> import penstock.tf as tf
+    >>> tf.io.encode_base64(["hi", "you"]).numpy().tolist()
+    [b'aGk', b'eW91']
+    """
+
+    def encoded(value: bytes) -> bytes:
+        text = base64.urlsafe_b64encode(value)
+        return text if pad else text.rstrip(b"=")
+
+    return each_string(encoded, object, input)
 
 
 def decode_base64(input: Any, name: str | None = None) -> Any:
-    """Bytes of web-safe base64."""
-    text = _given(input)
-    return wrap(base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4)))
+    """Bytes of web-safe base64, value by value."""
+
+    def decoded(text: bytes) -> bytes:
+        if not _WEB_SAFE.fullmatch(text):
+            raise InvalidArgumentError(
+                f"decode_base64: input must be web-safe base64, got {text[:80]!r}"
+            )
+        return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+
+    return each_string(decoded, object, input)
 
 
 def decode_compressed(
     bytes: Any, compression_type: str = "", name: str | None = None
 ) -> Any:
-    """What "GZIP" or "ZLIB" compressed."""
-    data = _given(bytes)
-    if not compression_type:
-        return wrap(data)
-    try:
-        return wrap(zlib.decompress(data, 47 if compression_type == "GZIP" else 15))
-    except zlib.error as error:
-        raise DataLossError(f"decode_compressed: {error}") from None
+    """What "GZIP" or "ZLIB" compressed, value by value."""
+    window = {"": 0, "GZIP": 47, "ZLIB": 15}.get(compression_type)
+    if window is None:
+        raise InvalidArgumentError(
+            f"decode_compressed: compression_type must be '', GZIP or ZLIB, got "
+            f"{compression_type!r}"
+        )
+
+    def inflated(data: Any) -> Any:
+        try:
+            return zlib.decompress(data, window) if window else data
+        except zlib.error as error:
+            raise DataLossError(f"decode_compressed: {error}") from None
+
+    return each_string(inflated, object, bytes)
+
+
+_WEB_SAFE = re.compile(rb"(?:[-\w]{4})*(?:[-\w]{2}(?:==)?|[-\w]{3}=?)?")
 
 
 def serialize_sparse(sp_input: Any, out_type: Any = string, name: Any = None) -> Any:

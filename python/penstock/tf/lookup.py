@@ -17,7 +17,9 @@ import numpy as np
 from penstock._dataset import Dataset as Engine
 from penstock._errors import FailedPreconditionError, InvalidArgumentError
 from penstock.tf import _hash, _missing
+from penstock.tf import _mutable_tables as experimental  # noqa: F401
 from penstock.tf._dtypes import DType, as_dtype, int64, string
+from penstock.tf._ragged import RaggedTensor, SparseTensor
 from penstock.tf._values import convert_to_tensor, wrap
 
 
@@ -227,7 +229,7 @@ class StaticHashTable:
         return wrap(np.int64(len(self._table)))
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The values of keys, in their shape."""
+        """The values of keys, in their shape; of ragged and sparse ones, too."""
         return _looked_up(keys, self.key_dtype, self.value_dtype, self._value)
 
     def export(self, name: str | None = None) -> tuple[Any, Any]:
@@ -252,6 +254,12 @@ class StaticHashTable:
 
 
 def _looked_up(keys: Any, key_dtype: DType, value_dtype: DType, value_of: Any) -> Any:
+    if isinstance(keys, RaggedTensor):
+        values = _looked_up(keys.flat_values, key_dtype, value_dtype, value_of)
+        return keys.with_flat_values(values)
+    if isinstance(keys, SparseTensor):
+        values = _looked_up(keys.values, key_dtype, value_dtype, value_of)
+        return SparseTensor(keys.indices, values, keys.dense_shape)
     tensor = convert_to_tensor(keys)
     if as_dtype(tensor.dtype) != key_dtype:
         raise TypeError(
@@ -294,7 +302,7 @@ class StaticVocabularyTable:
         return wrap(np.int64(len(self._table) + self._buckets))
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The numbers of keys, in their shape."""
+        """The numbers of keys, in their shape; of ragged and sparse ones, too."""
         return _looked_up(keys, self.key_dtype, int64, self._value)
 
     def _value(self, key: Any) -> int:

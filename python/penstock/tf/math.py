@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock import _ops as engine_ops
+from penstock._errors import InvalidArgumentError
 from penstock._trace_value import Traced
 from penstock.tf import _missing, _ragged_ops
 from penstock.tf._apply import (
@@ -591,17 +592,43 @@ def bincount(
     axis: Any = None,
     binary_output: bool = False,
 ) -> Any:
-    """How often each whole number from 0 occurs."""
+    """How often each whole number from 0 occurs, in each row with ``axis=-1``.
+
+    >>> import penstock.tf as tf
+    >>> tf.math.bincount([[0, 1], [1, 1]], axis=-1).numpy().tolist()
+    [[1, 1], [0, 2]]
+    """
     eager_only("bincount", arr, weights)
-    counts = np.bincount(
-        np.asarray(arr).ravel(),
-        None if weights is None else np.asarray(weights).ravel(),
-        int(minlength or 0),
-    )
+    ragged = isinstance(arr, RaggedTensor)
+    values = np.asarray(arr.flat_values if ragged else convert_to_tensor(arr))
+    if values.size and values.min() < 0:
+        raise InvalidArgumentError(
+            f"bincount: arr must not be negative, got {values.min()}"
+        )
+    kind, heavy = numpy_dtype(dtype), None
+    if weights is not None:
+        given = weights.flat_values if isinstance(weights, RaggedTensor) else weights
+        heavy = np.asarray(convert_to_tensor(given)).ravel()
+        kind = heavy.dtype
+    size = max(int(values.max(initial=-1)) + 1, int(minlength or 0))
     if maxlength is not None:
-        counts = counts[: int(maxlength)]
-    kind = numpy_dtype(dtype) if weights is None else np.asarray(weights).dtype
-    return wrap(counts.astype(kind))
+        size = min(size, int(maxlength))
+    by_row = axis in (-1, 1) and (ragged or values.ndim == 2)
+    if not by_row:
+        rows, shape = np.zeros(values.size, np.int64), (1, size)
+    elif ragged:
+        rows, shape = np.asarray(arr.value_rowids()), (int(arr.nrows()), size)
+    else:
+        rows, shape = np.arange(values.size) // values.shape[1], (len(values), size)
+    numbers = values.ravel()
+    kept = numbers < size
+    made = np.zeros(shape, kind)
+    if binary_output:
+        made[rows[kept], numbers[kept]] = 1
+    else:
+        add = 1 if heavy is None else heavy[kept]
+        np.add.at(made, (rows[kept], numbers[kept]), add)
+    return wrap(made if by_row else made[0])
 
 
 @traceable

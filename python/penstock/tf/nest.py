@@ -13,19 +13,35 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.tf import _missing
-from penstock.tf._structure import encode_tuple
+from penstock.tf._structure import encode_tuple, field_names
 from penstock.tf._structure import flatten as _leaves
 from penstock.tf._structure import map_structure as _map
 
 
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
-    """`func` of corresponding leaves."""
-    return _map(func, *structure)
+    """`func` of corresponding leaves, None among them.
+
+    Structures that differ are a ValueError.
+
+    >>> import penstock.tf as tf
+    >>> tf.nest.map_structure(lambda a, b: a + b, {"x": [1, 2]}, {"x": [3, 4]})
+    {'x': [4, 6]}
+    """
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, kwargs.get("check_types", True))
+    leaves = [flatten(s) for s in structure]
+    if not is_nested(structure[0]) and field_names(type(structure[0])) is not None:
+        return _map(func, *structure)
+    return pack_sequence_as(structure[0], [func(*group) for group in zip(*leaves)])
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves of a structure, those of dicts by their keys."""
-    return _leaves(structure)
+    if isinstance(structure, (list, tuple)):
+        return [leaf for part in structure for leaf in flatten(part)]
+    if isinstance(structure, dict):
+        return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
+    return [None] if structure is None else _leaves(structure)
 
 
 def is_nested(seq: Any) -> bool:

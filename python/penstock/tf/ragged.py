@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from penstock._ragged import Ragged
-from penstock.tf import _missing
+from penstock.tf import _missing, _ragged_ops
 from penstock.tf._apply import dims
 from penstock.tf._dtypes import int64, numpy_dtype
 from penstock.tf._ragged import RaggedTensor
-from penstock.tf._values import convert_to_tensor, list_to_array, wrap
+from penstock.tf._values import convert_to_tensor, list_dtype, list_to_array, wrap
 
 
 def constant(
@@ -59,12 +59,22 @@ def _depth(pylist: Any) -> int:
     return 1 + max(map(_depth, pylist), default=0)
 
 
-def stack(values: Any, axis: int = 0, name: str | None = None) -> RaggedTensor:
-    """Tensors as the rows of a ragged tensor."""
-    rows = [np.asarray(v) for v in values]
-    flat = np.concatenate(rows) if rows else np.zeros(0, np.float32)
-    ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return RaggedTensor._of(Ragged(flat, (ends,)))
+def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Tensors as the rows of a ragged tensor.
+
+    >>> import penstock.tf as tf
+    >>> tf.ragged.stack([[1, 2], [3]]).to_list()
+    [[1, 2], [3]]
+    """
+    given = list(values)
+    if not given:
+        raise ValueError("stack: values must not be empty")
+    return _ragged_ops.stack(given, int(axis))
+
+
+def _of_rows(rows: list[Any], kind: Any) -> RaggedTensor:
+    flat = np.concatenate([np.zeros(0, kind), *rows]).astype(kind)
+    return RaggedTensor.from_row_lengths(wrap(flat), [len(row) for row in rows])
 
 
 def range(  # noqa: A001 (TensorFlow's name)
@@ -82,18 +92,35 @@ def range(  # noqa: A001 (TensorFlow's name)
     [[0, 1], [3, 4]]
     """
     first, last = (0, starts) if limits is None else (starts, limits)
-    parts = [np.asarray(convert_to_tensor(v)) for v in (first, last, deltas)]
-    kind = np.result_type(*parts) if dtype is None else numpy_dtype(dtype)
+    given = [first, last, deltas]
+    kind = list_dtype(given) if dtype is None else numpy_dtype(dtype)
+    parts = [np.atleast_1d(convert_to_tensor(v, kind)) for v in given]
     rows = [np.arange(*row, dtype=kind) for row in zip(*np.broadcast_arrays(*parts))]
-    return stack(rows)
+    return _of_rows(rows, kind)
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
-    """The values where `mask` is true, as rows."""
-    rows = [np.asarray(row) for row in data]
-    chosen = [np.asarray(row).astype(bool) for row in mask]
-    kept = [row[own] for row, own in zip(rows, chosen, strict=True)]
-    return stack(kept)
+    """The values where `mask` is true, as rows; with one value for a row, rows.
+
+    >>> import penstock.tf as tf
+    >>> rows = tf.ragged.constant([["a", "b"], ["c"]])
+    >>> tf.ragged.boolean_mask(rows, [[True, False], [True]]).to_list()
+    [[b'a'], [b'c']]
+    """
+    if not isinstance(mask, RaggedTensor):
+        mask = constant(mask, dtype="bool")
+    if not isinstance(data, RaggedTensor):
+        data = constant(data) if isinstance(data, (list, tuple)) else data
+    if not isinstance(mask, RaggedTensor) and np.ndim(mask) == 1:
+        chosen = np.flatnonzero(np.asarray(mask))
+        if isinstance(data, RaggedTensor):
+            return data._rows(chosen)
+        return wrap(np.asarray(convert_to_tensor(data))[chosen])
+    kept = [boolean_mask(row, own) for row, own in zip(data, mask, strict=True)]
+    if any(isinstance(row, RaggedTensor) for row in kept):
+        return _ragged_ops.stack(kept, 0)
+    kind = data.flat_values.dtype if isinstance(data, RaggedTensor) else data.dtype
+    return _of_rows([np.asarray(row) for row in kept], numpy_dtype(kind))
 
 
 def map_flat_values(op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -133,7 +160,7 @@ def stack_dynamic_partitions(
     values = np.asarray(convert_to_tensor(data))
     groups = np.asarray(convert_to_tensor(partitions))
     numbers = np.arange(int(num_partitions))
-    return stack([values[groups == i] for i in numbers])
+    return _of_rows([values[groups == i] for i in numbers], values.dtype)
 
 
 def __getattr__(name: str) -> Any:

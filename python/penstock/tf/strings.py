@@ -20,32 +20,13 @@ from penstock import strings as engine
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
 from penstock.tf import _hash, _missing, _re2
-from penstock.tf._apply import eager_only, is_traced, traceable
+from penstock.tf._apply import each_string, eager_only, is_traced, traceable
 from penstock.tf._dtypes import float32, numpy_dtype
+from penstock.tf._printing import summary
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._ragged_values import over_values
 from penstock.tf._scripts import scripts_of
 from penstock.tf._values import Bytes, convert_to_tensor, wrap
-
-
-def _each(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
-    """`function` of every string; results as a tensor of `dtype`."""
-    eager_only("this function of strings", *inputs)
-    values = [convert_to_tensor(x) for x in inputs]
-    if all(not getattr(v, "shape", ()) for v in values):
-        made = function(*[bytes(v) if isinstance(v, bytes) else v for v in values])
-        return Bytes(made) if dtype is object else wrap(np.asarray(made, dtype)[()])
-    arrays = [
-        np.array(bytes(v), dtype=object) if isinstance(v, bytes) else np.asarray(v)
-        for v in values
-    ]
-    grid = np.broadcast_arrays(*arrays)
-    out = np.empty(grid[0].shape, object if dtype is object else dtype)
-    flat = out.reshape(-1)
-    columns = [g.reshape(-1) for g in grid]
-    for i in range(len(flat)):
-        flat[i] = function(*[c[i] for c in columns])
-    return wrap(out)
 
 
 def _traced(value: Any) -> Any:
@@ -74,6 +55,8 @@ def as_string(
     """
 
     def text(value: Any) -> bytes:
+        if isinstance(value, bytes):
+            return value
         if isinstance(value, (bool, np.bool_)):
             return b"true" if value else b"false"
         if isinstance(value, (float, np.floating)):
@@ -86,7 +69,7 @@ def as_string(
         raise InvalidArgumentError(f'as_string: Fill argument not supported: "{fill}"')
     # As C's printf: "0" pads behind the sign, "-" behind the number, "+" adds a sign.
     flags = fill + (str(int(width)) if width >= 0 else "")
-    return _each(text, object, input)
+    return each_string(text, object, input)
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
@@ -101,7 +84,12 @@ def format(
     summarize: int = 3,
     name: str | None = None,
 ) -> Any:
-    """`template` with its placeholders replaced by tensors as text."""
+    """`template` with its placeholders replaced by tensors, as `tf.print` has them.
+
+    >>> import penstock.tf as tf
+    >>> tf.strings.format("{} of {}", (tf.range(9), tf.constant("a"))).numpy()
+    b'[0 1 2 ... 6 7 8] of "a"'
+    """
     values = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) != len(values) + 1:
@@ -110,12 +98,7 @@ def format(
         )
     made = parts[0]
     for value, rest in zip(values, parts[1:]):
-        plain = convert_to_tensor(value)
-        if isinstance(plain, bytes):
-            text = plain.decode()
-        else:
-            text = str(np.asarray(plain).tolist()).replace(", ", " ")
-        made += text + rest
+        made += summary(convert_to_tensor(value), summarize) + rest
     return Bytes(made.encode())
 
 
@@ -130,7 +113,7 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     if is_traced(inputs):
         return engine.join([_traced(x) for x in inputs], separator)
     between = _text(separator)
-    return _each(lambda *parts: between.join(map(_text, parts)), object, *inputs)
+    return each_string(lambda *parts: between.join(map(_text, parts)), object, *inputs)
 
 
 @traceable
@@ -139,8 +122,8 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     if is_traced(input):
         return engine.length(input, unit)
     if unit == "UTF8_CHAR":
-        return _each(lambda s: len(s.decode("utf-8", "replace")), np.int32, input)
-    return _each(len, np.int32, input)
+        return each_string(lambda s: len(s.decode("utf-8", "replace")), np.int32, input)
+    return each_string(len, np.int32, input)
 
 
 def _letters(name: str, input: Any, encoding: str) -> Any:
@@ -148,8 +131,10 @@ def _letters(name: str, input: Any, encoding: str) -> Any:
     if is_traced(input) and not encoding:
         return getattr(engine, name)(input)
     if encoding == "utf-8":
-        return _each(lambda s: getattr(s.decode(), name)().encode(), object, input)
-    return _each(lambda s: getattr(s, name)(), object, input)
+        return each_string(
+            lambda s: getattr(s.decode(), name)().encode(), object, input
+        )
+    return each_string(lambda s: getattr(s, name)(), object, input)
 
 
 @traceable
@@ -169,7 +154,7 @@ def strip(input: Any, name: str | None = None) -> Any:
     """Without white space at both ends."""
     if is_traced(input):
         return engine.strip(input)
-    return _each(lambda s: s.strip(), object, input)
+    return each_string(lambda s: s.strip(), object, input)
 
 
 def ngrams(
@@ -247,6 +232,13 @@ def reduce_join(
     between = _text(separator)
     if axis is None:
         return Bytes(between.join(array.reshape(-1)))
+    if np.ndim(axis):
+        # The first varies fastest: it is joined first, the others keep their places.
+        made = array
+        for one in axis:
+            made = np.asarray(reduce_join(made, int(one), True, separator))
+        gone = tuple(int(one) for one in axis)
+        return wrap(made if keepdims else np.squeeze(made, gone)[()])
     moved = np.moveaxis(array, int(axis), -1)
     out = np.empty(moved.shape[:-1], object)
     for place in np.ndindex(*out.shape):
@@ -287,7 +279,7 @@ def _pattern(pattern: Any) -> re.Pattern[str]:
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
     """Whether the whole string matches a pattern of RE2."""
     compiled = _pattern(pattern)
-    return _each(
+    return each_string(
         lambda s: compiled.fullmatch(_re2.text_of(s)) is not None, np.bool_, input
     )
 
@@ -307,19 +299,29 @@ def regex_replace(
     """
     compiled = _pattern(pattern)
     text = _text(convert_to_tensor(rewrite))
-    return _each(
+    return each_string(
         lambda s: _re2.replace(compiled, text, s, replace_global), object, input
     )
 
 
 def _split(input: Any, function: Callable[[bytes], list[bytes]]) -> Any:
+    if isinstance(input, RaggedTensor):
+        parts = _split(input.flat_values, function)
+        return RaggedTensor.from_nested_row_splits(parts, input.nested_row_splits)
     x = convert_to_tensor(input)
     if isinstance(x, bytes):
         return wrap(np.array(function(bytes(x)), dtype=object))
     rows = [function(bytes(s)) for s in np.asarray(x).reshape(-1)]
-    flat = np.array([s for row in rows for s in row], dtype=object)
-    ends = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
-    return RaggedTensor._of(Ragged(flat, (ends,)))
+    return _ragged_of(rows, object, x.shape)
+
+
+def _ragged_of(rows: list[list[Any]], dtype: Any, shape: Any) -> RaggedTensor:
+    """What each string of a tensor of this shape gave."""
+    flat = np.array([item for row in rows for item in row], dtype)
+    made = RaggedTensor.from_row_lengths(wrap(flat), [len(row) for row in rows])
+    for size, count in zip(shape[:0:-1], np.cumprod(shape)[-2::-1]):
+        made = RaggedTensor.from_row_lengths(made, np.full(count, size))
+    return made
 
 
 @traceable
@@ -357,7 +359,7 @@ def substr(
         made = text[begin : begin + size]
         return made.encode() if isinstance(made, str) else bytes(made)
 
-    return _each(part, object, input, pos, len)
+    return each_string(part, object, input, pos, len)
 
 
 _HEX = re.compile(rb"\s*[+-]?0[xX]")
@@ -391,7 +393,7 @@ def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> A
                 f"{s.decode(errors='replace')}"
             ) from None
 
-    return _each(number, kind, input)
+    return each_string(number, kind, input)
 
 
 def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Any:
@@ -402,7 +404,7 @@ def to_hash_bucket(input: Any, num_buckets: Any, name: str | None = None) -> Any
     [5, 5]
     """
     count = int(num_buckets)
-    return _each(lambda s: _hash.hash64(s) % count, np.int64, input)
+    return each_string(lambda s: _hash.hash64(s) % count, np.int64, input)
 
 
 def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -> Any:
@@ -413,7 +415,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -
     array([0, 2, 2])
     """
     count = int(num_buckets)
-    return _each(lambda s: _hash.fingerprint64(s) % count, np.int64, input)
+    return each_string(lambda s: _hash.fingerprint64(s) % count, np.int64, input)
 
 
 def to_hash_bucket_strong(
@@ -422,7 +424,9 @@ def to_hash_bucket_strong(
     """The same by a key of two numbers, so that nobody can aim at a bucket."""
     count = int(num_buckets)
     first, second = (int(k) % 2**64 for k in key)
-    return _each(lambda s: _hash.siphash(s, first, second) % count, np.int64, input)
+    return each_string(
+        lambda s: _hash.siphash(s, first, second) % count, np.int64, input
+    )
 
 
 def _decoded(data: bytes, encoding: str, errors: str, replacement: int) -> str:
@@ -438,12 +442,6 @@ def _decoded(data: bytes, encoding: str, errors: str, replacement: int) -> str:
         ) from None
 
 
-def _ragged_of(rows: list[list[Any]], dtype: Any) -> Any:
-    flat = np.array([c for row in rows for c in row], dtype)
-    ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return RaggedTensor._of(Ragged(flat, (ends,)))
-
-
 def _characters(
     input: Any,
     encoding: str,
@@ -453,6 +451,14 @@ def _characters(
     of: Callable[[str], Any],
 ) -> tuple[Any, Any]:
     """(what `of` gives of each character, the byte at which it begins)."""
+    if isinstance(input, RaggedTensor):
+        given = input.flat_values, encoding, errors, replacement, dtype, of
+        splits = input.nested_row_splits
+        chars, at = _characters(*given)
+        return (
+            RaggedTensor.from_nested_row_splits(chars, splits),
+            RaggedTensor.from_nested_row_splits(at, splits),
+        )
     x = convert_to_tensor(input)
 
     def parts(s: bytes) -> tuple[list[Any], list[int]]:
@@ -465,8 +471,8 @@ def _characters(
         return wrap(np.array(found, dtype)), wrap(np.array(starts, np.int64))
     rows = [parts(bytes(s)) for s in np.asarray(x).reshape(-1)]
     return (
-        _ragged_of([row for row, _ in rows], dtype),
-        _ragged_of([row for _, row in rows], np.int64),
+        _ragged_of([row for row, _ in rows], dtype, x.shape),
+        _ragged_of([row for _, row in rows], np.int64, x.shape),
     )
 
 
@@ -590,7 +596,7 @@ def unicode_transcode(
 ) -> Any:
     """Text in another encoding."""
     target = _plain_name(output_encoding)
-    return _each(
+    return each_string(
         lambda s: _decoded(s, input_encoding, errors, replacement_char).encode(target),
         object,
         input,

@@ -3,6 +3,7 @@ TensorFlow 1, devices, strategies, errors."""
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -219,3 +220,120 @@ def test_examples_print_in_the_text_format_of_protobuf():
     assert str(tf.train.Example()) == ""
     third = feature(float_list=tf.train.FloatList(value=[1 / 3]))
     assert "value: 0.333333343" in str(third)
+
+
+def test_gfiles_have_what_tensorflows_have(tmp_path):
+    gfile, path = tf.io.gfile, str(tmp_path / "a")
+    with gfile.GFile(path, "w") as file:
+        assert file.write("l1\né\n") == 5
+        assert file.size() == 6
+    with gfile.GFile(path, "rb") as file:
+        assert isinstance(file, gfile.GFile)
+        assert (file.name, file.mode, file.size()) == (path, "rb", 6)
+        file.seek(3)
+        assert file.read(2) == "é".encode()
+        file.seek(position=0)
+        assert (file.read(2), file.tell()) == (b"l1", 2)
+    assert list(gfile.GFile(path)) == ["l1\n", "é\n"]
+    assert json.load(gfile.GFile(_written(tmp_path / "j", "[1]"))) == [1]
+    with gfile.GFile(str(tmp_path / "n"), "wb") as file:
+        np.save(file, np.arange(3))
+    assert np.load(gfile.GFile(str(tmp_path / "n"), "rb")).tolist() == [0, 1, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="mode"):
+        gfile.GFile(path, "x")
+    with pytest.raises(tf.errors.PermissionDeniedError, match="reading"):
+        gfile.GFile(path, "a").read()
+    with pytest.raises(tf.errors.PermissionDeniedError, match="writing"):
+        gfile.GFile(path).write("x")
+
+
+def _written(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda g, absent: g.GFile(absent),
+        lambda g, absent: g.GFile(f"{absent}/b", "w"),
+        lambda g, absent: g.listdir(absent),
+        lambda g, absent: g.remove(absent),
+        lambda g, absent: g.rmtree(absent),
+        lambda g, absent: g.rename(absent, f"{absent}2"),
+        lambda g, absent: g.copy(absent, f"{absent}2"),
+        lambda g, absent: g.stat(absent),
+        lambda g, absent: g.mkdir(f"{absent}/b"),
+    ],
+)
+def test_gfile_says_that_files_are_absent(tmp_path, call):
+    absent = str(tmp_path / "absent")
+    with pytest.raises(tf.errors.NotFoundError, match="absent"):
+        call(tf.io.gfile, absent)
+    tf.io.gfile.mkdir(absent)
+    tf.io.gfile.mkdir(absent)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="directory"):
+        tf.io.gfile.remove(absent)
+
+
+def test_gfile_of_tensorflow_1(tmp_path):
+    gfile = tf.compat.v1.gfile
+    gfile.MakeDirs(str(tmp_path / "a/b"))
+    with gfile.FastGFile(str(tmp_path / "a/c"), "w") as file:
+        file.write("x")
+    assert sorted(gfile.ListDirectory(str(tmp_path / "a"))) == ["b", "c"]
+    gfile.DeleteRecursively(str(tmp_path / "a"))
+    assert not gfile.Exists(str(tmp_path / "a"))
+
+
+def test_steps_of_a_strategy_are_reduced():
+    strategy = tf.distribute.get_strategy()
+    ds = strategy.experimental_distribute_dataset(Dataset.range(4).batch(4))
+    for x in ds:
+        sums = strategy.run(tf.reduce_sum, args=(x,))
+        total = strategy.reduce(tf.distribute.ReduceOp.SUM, sums, axis=None)
+        assert int(total) == 6
+        assert int(strategy.reduce("SUM", x, axis=0)) == 6
+        assert float(strategy.reduce("mean", tf.cast(x, tf.float32), axis=0)) == 1.5
+    with pytest.raises(ValueError, match="PROD"):
+        strategy.reduce("PROD", 1.0)
+    assert tf.distribute.get_replica_context().num_replicas_in_sync == 1
+
+
+def test_options_take_values_of_their_type():
+    options = tf.data.Options()
+    for owner, name, wrong in (
+        (options, "deterministic", 3),
+        (options, "threading", 3),
+        (options, "experimental_slack", "yes"),
+        (options.autotune, "enabled", "x"),
+        (options.threading, "private_threadpool_size", "a"),
+        (options.experimental_distribute, "auto_shard_policy", 1),
+    ):
+        with pytest.raises(TypeError, match=f'"{name}" must be of type'):
+            setattr(owner, name, wrong)
+    options.autotune.cpu_budget = np.int64(2)
+    options.deterministic = None
+    ds = Dataset.range(3).with_options(options)
+    with pytest.raises(ValueError, match="with_options"):
+        ds.options().autotune.cpu_budget = 4
+    again = tf.data.Options()
+    again.autotune.cpu_budget = 2
+    assert ds.options() == again
+    assert ds.with_options(again).options().autotune.cpu_budget == 2
+
+
+def test_words_are_split_into_a_sparse_tensor():
+    split = tf.compat.v1.string_split
+    made = split(["a b  c", "", "d "])
+    assert made.indices.numpy().tolist() == [[0, 0], [0, 1], [0, 2], [2, 0]]
+    assert made.values.numpy().tolist() == [b"a", b"b", b"c", b"d"]
+    assert made.dense_shape.numpy().tolist() == [3, 3]
+    rows = split(["a b  c", "", "d "], skip_empty=False, result_type="RaggedTensor")
+    assert rows.to_list() == [[b"a", b"b", b"", b"c"], [], [b"d", b""]]
+    assert split(["a,b;c"], ",;").values.numpy().tolist() == [b"a", b"b", b"c"]
+    assert split(["ab"], "").values.numpy().tolist() == [b"a", b"b"]
+    ds = Dataset.from_tensor_slices(["a b", "c"]).map(lambda s: split([s]).values)
+    assert [x.numpy().tolist() for x in ds] == [[b"a", b"b"], [b"c"]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="rank 1"):
+        split("a b")

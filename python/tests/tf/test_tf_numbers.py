@@ -241,3 +241,75 @@ def test_division_by_zero_keeps_the_dtype():
     assert made.numpy().tolist() == [0.0, 1.5]
     assert made.dtype == tf.float32
     assert tf.math.divide_no_nan(1.0, 0.0).dtype == tf.float32
+
+
+def test_python_numbers_meet_as_float32():
+    assert tf.where(True, 1.5, 2).dtype == tf.float32
+    assert tf.where([True], [1], [2.5]).dtype == tf.float32
+    assert tf.maximum(1, 2.5).dtype == tf.float32
+    assert tf.add(1, 2).dtype == tf.int32
+    ds = tf.data.Dataset.range(2).map(lambda x: tf.where(x > 0, 1.5, 2))
+    assert ds.element_spec.dtype == tf.float32
+    assert [float(x) for x in ds] == [2, 1.5]
+
+
+def test_bits_of_another_size_are_a_dimension():
+    halves = tf.bitcast(tf.constant([1, 256], tf.int16), tf.uint8)
+    assert halves.numpy().tolist() == [[1, 0], [0, 1]]
+    assert tf.bitcast(halves, tf.int16).numpy().tolist() == [1, 256]
+    assert tf.bitcast(tf.constant(1.0), tf.int32).numpy() == 0x3F800000
+    with pytest.raises(tf.errors.InvalidArgumentError, match="last dimension"):
+        tf.bitcast(halves, tf.int32)
+
+
+def test_counts_of_each_row():
+    rows = [[0, 1, 1], [3, 1, 9]]
+    expected = [[1, 2, 0, 0], [0, 1, 0, 1]]
+    made = tf.math.bincount(rows, maxlength=4, axis=-1)
+    assert made.numpy().tolist() == expected
+    seen = tf.math.bincount(rows, maxlength=4, axis=-1, binary_output=True)
+    assert seen.numpy().tolist() == [[1, 1, 0, 0], [0, 1, 0, 1]]
+    assert tf.math.bincount(rows, minlength=3, maxlength=4).numpy().tolist() == [
+        1,
+        3,
+        0,
+        1,
+    ]
+    weighted = tf.math.bincount([1, 1, 2], weights=[0.5, 0.5, 1.0])
+    assert weighted.dtype == tf.float32
+    assert weighted.numpy().tolist() == [0, 1, 1]
+    ragged = tf.ragged.constant([[1, 1], [], [0]])
+    assert tf.math.bincount(ragged, axis=-1).numpy().tolist() == [
+        [0, 2],
+        [0, 0],
+        [1, 0],
+    ]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="negative"):
+        tf.math.bincount([-1])
+
+
+def test_places_in_each_sorted_row():
+    places = tf.searchsorted([[1.0, 2.0], [3.0, 4.0]], [[1.5], [9.0]])
+    assert places.numpy().tolist() == [[1], [2]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="leading"):
+        tf.searchsorted([[1.0], [2.0]], [[1.0]])
+
+
+def test_strings_are_padded_with_strings():
+    padded = tf.pad(["a"], [[1, 1]], constant_values="z").numpy()
+    assert padded.tolist() == [b"z", b"a", b"z"]
+    assert {type(s) for s in tf.pad(["a"], [[0, 2]]).numpy()} == {bytes}
+    assert tf.strings.as_string("x").numpy() == b"x"
+
+
+def test_what_is_no_tensor_is_refused():
+    for wrong in (None, {"a": 1}):
+        with pytest.raises(ValueError, match="unsupported type"):
+            tf.constant(wrong)
+
+
+def test_nests_that_differ_are_refused():
+    with pytest.raises(ValueError, match="same nested structure"):
+        tf.nest.map_structure(lambda a, b: a, [1], [1, 2])
+    assert tf.nest.flatten({"b": None, "a": [1]}) == [1, None]
+    assert tf.nest.map_structure(lambda x: x is None, [None, 2]) == [True, False]

@@ -91,3 +91,115 @@ def test_rows_that_differ_are_an_error():
         tf.add(ROWS, tf.ragged.constant([[1], [2, 3], []]))
     with pytest.raises(ValueError, match="one value for each row"):
         ROWS + np.ones((2, 2), np.int32)
+
+
+DEEP = [[[1, 2], [3]], [], [[4]]]
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "expected"),
+    [
+        (0, 1, [[1, 2], [3], [4]]),
+        (1, 2, [[1, 2, 3], [], [4]]),
+        (-2, -1, [[1, 2, 3], [], [4]]),
+        (0, 2, [1, 2, 3, 4]),
+    ],
+)
+def test_merged_dimensions_lose_no_value(outer, inner, expected):
+    merged = tf.ragged.constant(DEEP).merge_dims(outer, inner)
+    made = merged.to_list() if hasattr(merged, "to_list") else merged.numpy().tolist()
+    assert made == expected
+
+
+def test_dense_dimensions_are_merged_too():
+    pairs = tf.ragged.constant([[[1, 2]], [[3, 4], [5, 6]]], ragged_rank=1)
+    assert pairs.merge_dims(1, 2).to_list() == [[1, 2], [3, 4, 5, 6]]
+    assert pairs[:, :, 0].to_list() == [[1], [3, 5]]
+    assert pairs[..., 0].to_list() == [[1], [3, 5]]
+
+
+def test_parts_of_deep_rows():
+    rows = tf.ragged.constant(DEEP)
+    assert rows[:, :, :1].to_list() == [[[1], [3]], [], [[4]]]
+    assert rows[tf.newaxis].to_list() == [DEEP]
+    assert rows[..., tf.newaxis].shape.as_list() == [3, None, None, 1]
+    dense = [[[1, 2], [3, 0]], [[0, 0], [0, 0]], [[4, 0], [0, 0]]]
+    assert rows.to_tensor().numpy().tolist() == dense
+    assert rows.to_tensor(9, shape=[None, 1, 1])[1, 0, 0] == 9
+
+
+def test_layout_of_ragged_tensors():
+    rows = tf.ragged.constant([[1], [2, 3]])
+    assert tf.expand_dims(rows, 0).to_list() == [[[1], [2, 3]]]
+    assert tf.expand_dims(rows, 1).to_list() == [[[1]], [[2, 3]]]
+    assert tf.expand_dims(rows, -1).to_list() == [[[1]], [[2], [3]]]
+    assert tf.squeeze(tf.expand_dims(rows, 0), 0).to_list() == rows.to_list()
+    assert tf.reverse(rows, [0, 1]).to_list() == [[3, 2], [1]]
+    assert tf.tile(rows, [2, 2]).to_list() == [[1, 1], [2, 3, 2, 3]] * 2
+    deep = tf.ragged.constant(DEEP)
+    twice = [[[1, 2, 1, 2], [3, 3]], [], [[4, 4]]]
+    assert tf.concat([deep, deep], axis=-1).to_list() == twice
+    assert tf.tile(deep, [1, 1, 2]).to_list() == twice
+    with pytest.raises(tf.errors.InvalidArgumentError, match="alike"):
+        tf.concat([deep, deep[::-1]], axis=2)
+
+
+def test_ragged_tensors_are_stacked():
+    rows, other = tf.ragged.constant([[1], [2, 3]]), tf.ragged.constant([[4], []])
+    assert tf.stack([rows, other]).to_list() == [[[1], [2, 3]], [[4], []]]
+    assert tf.stack([rows, other], axis=1).to_list() == [[[1], [4]], [[2, 3], []]]
+    made = tf.ragged.stack([["a"], ["b", "c"]])
+    assert made.to_list() == [[b"a"], [b"b", b"c"]]
+    assert tf.ragged.stack([[1, 2], [3]]).dtype == tf.int32
+    dense = tf.ragged.stack([tf.ones([2, 2]), tf.zeros([1, 2])])
+    assert dense.to_list() == [[[1, 1], [1, 1]], [[0, 0]]]
+    columns = tf.ragged.stack([[1, 2], [3, 4]], axis=1)
+    assert columns.numpy().tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="rows along axis 0"):
+        tf.stack([rows, tf.ragged.constant([[1]])], axis=1)
+
+
+def test_ragged_ranges_and_masks_have_the_dtype_of_tensorflow():
+    assert tf.ragged.range(3).to_list() == [[0, 1, 2]]
+    assert tf.ragged.range([1.0, 2.0]).dtype == tf.float32
+    assert tf.ragged.range([2, 0]).to_list() == [[0, 1], []]
+    masked = tf.ragged.boolean_mask([["a", "b"]], [[True, False]])
+    assert masked.to_list() == [[b"a"]]
+    assert tf.ragged.boolean_mask([1, 2, 3], [True, False, True]).numpy().tolist() == [
+        1,
+        3,
+    ]
+    rows = tf.ragged.constant([[1], [2, 3]])
+    assert tf.ragged.boolean_mask(rows, [False, True]).to_list() == [[2, 3]]
+
+
+def test_rows_that_do_not_cover_the_values_are_refused():
+    for wrong in ([1, 2], [0, 1], [0, 3], [0, 2, 1, 2]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="row_splits"):
+            tf.RaggedTensor.from_row_splits([1, 2], wrong)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="row_splits"):
+        tf.RaggedTensor.from_row_lengths([1, 2, 3], [1, 1])
+
+
+def test_strings_of_several_dimensions_keep_them_when_they_are_split():
+    words = [["a b", "c"], ["d", ""]]
+    parts = [[[b"a", b"b"], [b"c"]], [[b"d"], []]]
+    assert tf.strings.split(words).to_list() == parts
+    assert tf.strings.split(tf.ragged.constant(words)).to_list() == parts
+    rows = tf.ragged.constant([["ab"], ["c", ""]])
+    letters = [[[b"a", b"b"]], [[b"c"], []]]
+    assert tf.strings.unicode_split(rows, "UTF-8").to_list() == letters
+    assert tf.strings.bytes_split(rows).to_list() == letters
+    joined = tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=[0, 1])
+    assert joined.numpy() == b"acbd"
+    ds = tf.data.Dataset.from_tensors(words).map(tf.strings.split)
+    assert [x.to_list() for x in ds] == [parts]
+
+
+def test_a_list_of_one_value_for_each_row_is_an_operand():
+    rows = tf.ragged.constant([[1, 2], [3]])
+    assert (rows + [[10], [20]]).to_list() == [[11, 12], [23]]
+    sparse = tf.sparse.from_dense([[0.0, 2.0]])
+    assert (sparse * 2).values.numpy().tolist() == [4.0]
+    assert (sparse / [[1, 4]]).values.numpy().tolist() == [0.5]
+    assert int(tf.size(sparse)) == 2

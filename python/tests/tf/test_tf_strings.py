@@ -5,7 +5,11 @@ What is expected is what TensorFlow 2.21 gave.
 
 from __future__ import annotations
 
-import penstock.tf as tf
+import io
+import zlib
+
+import numpy as np
+import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
 
 
@@ -110,3 +114,75 @@ def test_an_integer_that_does_not_fit_is_an_invalid_argument():
 )
 def test_numbers_are_filled_as_c_fills_them(value, fill, expected):
     assert tf.strings.as_string(value, width=8, fill=fill).numpy() == expected
+
+
+def test_base64_is_value_by_value():
+    words = tf.constant([["hi", ""], ["you", "naïve"]])
+    coded = tf.io.encode_base64(words)
+    assert coded.numpy().tolist() == [[b"aGk", b""], [b"eW91", b"bmHDr3Zl"]]
+    assert tf.io.decode_base64(coded).numpy().tolist() == words.numpy().tolist()
+    assert tf.io.encode_base64("hi", pad=True).numpy() == b"aGk="
+    assert tf.io.decode_base64("aGk=").numpy() == b"hi"
+    for wrong in ("a", "aG+/", "a b", "aGk=="):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="web-safe base64"):
+            tf.io.decode_base64(wrong)
+    ds = tf.data.Dataset.from_tensors(words[0]).map(tf.io.encode_base64)
+    assert [x.numpy().tolist() for x in ds] == [[b"aGk", b""]]
+
+
+def test_streams_are_inflated_value_by_value():
+    streams = [zlib.compress(b"a"), zlib.compress(b"bb")]
+    assert tf.io.decode_compressed(streams, "ZLIB").numpy().tolist() == [b"a", b"bb"]
+    assert tf.io.decode_compressed(["a"]).numpy().tolist() == [b"a"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="compression_type"):
+        tf.io.decode_compressed(b"a", "LZ4")
+
+
+NUMBERS = [1.5, 2.25, 1e10, 1e-10, float("nan"), float("inf"), 1 / 3, 123456789, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("value", "summarize", "expected"),
+    [
+        ("abc", 3, '"abc"'),
+        (['a"q', "b\n", "é", "\x01"], -1, r'["a\"q" "b\n" "é" "\001"]'),
+        ([True, False], 3, "[1 0]"),
+        (1.0, 3, "1"),
+        (NUMBERS, 1, "[1.5 ... 0.1]"),
+        (
+            NUMBERS,
+            -1,
+            "[1.5 2.25 1e+10 1e-10 nan inf 0.333333343 123456792 0.1]",
+        ),
+        (np.array([1 / 3, 1e22]), 3, "[0.33333333333333331 1e+22]"),
+        (np.array([1.1, 2.2], np.float16), 3, "[1.09960938 2.19921875]"),
+        ([[1, 2], [3, 4]], 3, "[[1 2]\n [3 4]]"),
+        (np.zeros((2, 2, 1), np.uint8), 3, "[[[0]\n  [0]]\n\n [[0]\n  [0]]]"),
+        (list(range(9)), 2, "[0 1 ... 7 8]"),
+        (np.ones((5, 8), np.int8), 1, "[[1 ... 1]\n ...\n [1 ... 1]]"),
+        (np.zeros(0), 3, "[]"),
+    ],
+)
+def test_tensors_are_formatted_as_tensorflow_formats_them(value, summarize, expected):
+    tensor = tf.constant(value)
+    made = tf.strings.format("<{}>", tensor, summarize=summarize)
+    assert made.numpy().decode() == f"<{expected}>"
+    out = io.StringIO()
+    tf.print("x:", tensor, summarize=summarize, output_stream=out)
+    assert out.getvalue() == f"x: {expected}\n"
+
+
+def test_prints_look_into_structures():
+    out = io.StringIO()
+    one = tf.constant(1)
+    rows, sparse = tf.ragged.constant([[1], [2, 3]]), tf.sparse.from_dense([[0, 1]])
+    tf.print(3, None, {"a": one, "b": [tf.constant("s")]}, (one,), output_stream=out)
+    tf.print(rows, sparse, sep="|", output_stream=out)
+    tf.print(tf.constant("alone"), output_stream=out)
+    assert out.getvalue().splitlines() == [
+        "3 None {'a': 1, 'b': [\"s\"]} (1,)",
+        "[[1], [2, 3]]|'SparseTensor(indices=[[0 1]], values=[1], shape=[1 2])'",
+        "alone",
+    ]
+    with pytest.raises(ValueError, match="flush"):
+        tf.print("x", flush=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import sys
+from collections import OrderedDict
+from typing import NamedTuple
 
 import numpy as np
 import penstock.tf as tf
@@ -342,3 +345,92 @@ def test_stateless_integers_of_all_values():
 def test_names_of_files_are_strings():
     with pytest.raises(TypeError, match="filenames must be strings, got 5"):
         tf.data.TFRecordDataset(5)
+
+
+def word_table(value_dtype=tf.int64):
+    words = tf.lookup.KeyValueTensorInitializer(
+        ["a", "b"], tf.constant([0, 1], value_dtype)
+    )
+    return tf.lookup.StaticHashTable(words, default_value=-1)
+
+
+def test_tables_look_up_ragged_and_sparse_keys():
+    table = word_table()
+    init = tf.lookup.KeyValueTensorInitializer(["a"], tf.constant([0], tf.int64))
+    buckets = tf.lookup.StaticVocabularyTable(init, num_oov_buckets=1)
+    rows = tf.ragged.constant([["a"], ["b", "z"], []])
+    assert table.lookup(rows).to_list() == [[0], [1, -1], []]
+    assert buckets[rows].to_list() == [[0], [1, 1], []]
+    sparse = table.lookup(tf.sparse.from_dense([["b", "", "z"]]))
+    assert sparse.indices.numpy().tolist() == [[0, 0], [0, 2]]
+    assert sparse.values.numpy().tolist() == [1, -1]
+    ds = tf.data.Dataset.from_tensor_slices(["a b", "z"]).batch(2)
+    ds = ds.map(lambda s: table.lookup(tf.strings.split(s)))
+    assert [x.to_list() for x in ds] == [[[0, 1], [-1]]]
+
+
+def test_tables_that_change():
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    table.insert(tf.constant(["a", "b"]), [1, 2])
+    table.insert("c", 3)
+    table.remove(["a", "q"])
+    assert int(table.size()) == 2
+    assert table.lookup(tf.constant([["a", "c"]])).numpy().tolist() == [[-1, 3]]
+    assert table.lookup(tf.ragged.constant([["b"], []])).to_list() == [[2], []]
+    keys, values = table.export()
+    assert sorted(zip(keys.numpy(), values.numpy())) == [(b"b", 2), (b"c", 3)]
+    ds = tf.data.Dataset.from_tensor_slices(["b", "x"]).map(table.lookup)
+    assert [int(x) for x in ds] == [2, -1]
+    with pytest.raises(TypeError, match="keys"):
+        table.lookup(tf.constant(1))
+    rows = tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.5])
+    rows.insert([1], [[1.0, 2.0]])
+    assert rows.lookup([1, 3]).numpy().tolist() == [[1.0, 2.0], [0.0, 0.5]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+        rows.insert([1], [2.0])
+    dense = tf.lookup.experimental.DenseHashTable(
+        tf.int64, tf.int64, -1, empty_key=0, deleted_key=-9
+    )
+    dense.insert([7], [70])
+    assert dense[[7, 8]].numpy().tolist() == [70, -1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="empty_key"):
+        dense.insert([0], [1])
+
+
+def test_the_value_of_an_optional_is_a_tensor():
+    optional = tf.experimental.Optional.from_value({"a": 1.0, "b": "x"})
+    value = optional.get_value()
+    assert value["a"].dtype == tf.float32
+    assert value["b"].numpy() == b"x"
+
+
+class Pair(NamedTuple):
+    """A structure of the user's."""
+
+    x: object
+    y: object
+
+
+def test_zip_keeps_named_tuples():
+    sources = tf.data.Dataset.range(2), tf.data.Dataset.range(5, 9)
+    ds = tf.data.Dataset.zip(Pair(*sources))
+    assert ds.element_spec == Pair(*[tf.TensorSpec((), tf.int64)] * 2)
+    assert [(int(p.x), int(p.y)) for p in ds] == [(0, 5), (1, 6)]
+    assert [int(x) for x in ds.map(lambda pair: pair.x + pair.y)] == [5, 7]
+    nested = next(iter(tf.data.Dataset.zip({"p": Pair(*sources)})))
+    assert type(nested["p"]) is Pair
+
+
+def test_ordered_dicts_are_traced():
+    def named(x):
+        made = collections.OrderedDict([("z", x), ("a", x * 2)])
+        made["m"] = OrderedDict(q=x)
+        made.move_to_end("z")
+        return made
+
+    ds = tf.data.Dataset.range(2).map(named)
+    assert ds.explain().rstrip().endswith("native")
+    assert list(ds.element_spec) == ["a", "m", "z"]
+    first = next(iter(ds.skip(1)))
+    assert [int(first["a"]), int(first["m"]["q"]), int(first["z"])] == [2, 1, 1]
+    assert list(first) == ["a", "m", "z"]

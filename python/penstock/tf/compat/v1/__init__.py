@@ -14,10 +14,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import numpy as np
+
+from penstock._errors import InvalidArgumentError
 from penstock.tf import _missing, io, random, sparse, strings
+from penstock.tf._ragged import RaggedTensor
+from penstock.tf._values import convert_to_tensor
 from penstock.tf.compat import as_bytes, as_str, as_str_any, as_text, path_to_str
-from penstock.tf.compat.v1 import data
-from penstock.tf.io import gfile
+from penstock.tf.compat.v1 import data, gfile
 
 
 def enable_eager_execution(
@@ -80,6 +84,47 @@ string_join = strings.join
 string_to_number = strings.to_number
 
 
+def string_split(
+    source: Any,
+    sep: Any = None,
+    skip_empty: bool = True,
+    delimiter: Any = " ",
+    result_type: str = "SparseTensor",
+    name: str | None = None,
+) -> Any:
+    """The parts of each string, as a sparse or a ragged tensor.
+
+    Every byte of `sep` separates; parts without any byte are left out.
+
+    >>> import penstock.tf as tf
+    >>> tf.compat.v1.string_split(["a b", "c"]).values.numpy().tolist()
+    [b'a', b'b', b'c']
+    """
+    between = as_bytes(delimiter if sep is None else sep)
+    texts = convert_to_tensor(source)
+    if len(texts.shape) != 1:
+        raise InvalidArgumentError(
+            f"string_split: source must be of rank 1, got {len(texts.shape)}"
+        )
+    rows = [
+        [part for part in _parts(text, between) if part or (text and not skip_empty)]
+        for text in np.asarray(texts).tolist()
+    ]
+    made = RaggedTensor.from_row_lengths(
+        convert_to_tensor([part for row in rows for part in row], "string"),
+        [len(row) for row in rows],
+    )
+    return made.to_sparse() if result_type == "SparseTensor" else made
+
+
+def _parts(text: bytes, between: bytes) -> list[bytes]:
+    if not between:
+        return [text[i : i + 1] for i in range(len(text))]
+    return text.translate(bytes.maketrans(between, between[:1] * len(between))).split(
+        between[:1]
+    )
+
+
 def __getattr__(name: str) -> Any:
     here = vars(importlib.import_module("penstock.tf"))
     if name in here and not name.startswith("_"):
@@ -119,6 +164,7 @@ __all__ = [
     "set_random_seed",
     "sparse_tensor_to_dense",
     "string_join",
+    "string_split",
     "string_to_number",
     "write_file",
 ]
