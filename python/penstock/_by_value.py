@@ -41,7 +41,7 @@ from penstock._kinds import (
 )
 from penstock._look import in_class, intercepts, look
 from penstock._purity import add_imports
-from penstock._use import ATTRIBUTE, Use, elements_of, writes_arrays
+from penstock._use import ATTRIBUTE, Use, elements_of, writes_arrays, writes_results
 
 # What a function takes along at most: as much as AUTO gives to a worker process.
 # Containers count 8 bytes an item. A larger one is shared with the program.
@@ -310,7 +310,8 @@ class _Writes:
             self._look(value, depth + 1)
         elements = elements_of(fn, known) if depth == 0 else frozenset()
         writes = writes_arrays(fn, known, defaults, elements)
-        self._into_arrays |= writes
+        self._into_arrays |= writes or writes_results(fn)
+        known = {**dict(defaults_of(fn)), **known}
         cells = dict(zip(code.co_freevars, map(id, fn.__closure__ or ())))
         for inner in codes_of(code):
             instructions = instructions_of(inner)
@@ -345,7 +346,7 @@ class _Writes:
         if _is_container(used):
             if use.check(used, called, writes):
                 self._mark(used)
-            if use.returned and depth > 0:
+            if use.returned and not use.result_is_read:
                 self._returned.append(used)
         if not use.of_library or type(used) is types.FunctionType:
             self._look(used, depth + 1)
