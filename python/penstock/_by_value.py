@@ -36,6 +36,7 @@ from penstock._kinds import (
     is_library,
     is_object,
     items_in,
+    level_of,
     members_in,
     own_bases,
 )
@@ -437,8 +438,8 @@ class _Copies:
             self._left -= size
             return _array(value)
         items = items_in(value)
-        if len(items) > MAX_ITEMS:
-            return value
+        if len(items) > MAX_ITEMS or level_of(value) >= MAX_DEPTH:
+            return value  # the latter may hold itself
         self._left -= size
         if not items:
             return value.copy() if kind in (list, dict, set) else value

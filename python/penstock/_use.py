@@ -26,6 +26,7 @@ from penstock._kinds import (
     attribute_of,
     captured_by,
     defaults_of,
+    field_of,
     holds_array,
     home_of,
     is_library,
@@ -78,6 +79,8 @@ _READING_BUILTINS = frozenset(
     "len sum min max any all sorted enumerate zip list tuple set frozenset dict "
     "reversed str repr bool isinstance iter map filter print".split()
 )
+# ... that take nothing of what is in it.
+_TELLING_BUILTINS = frozenset("len any all isinstance bool".split())
 # ... that give one of their arguments, where they have several.
 _GIVES_ONE = frozenset("min max sum".split())
 # Modules of which no function writes into a list, and some functions of others.
@@ -112,9 +115,16 @@ class Use:
 
     def part(self, value: Any, name: str) -> tuple[Any, str]:
         """What of a module, class or object is used, and its name."""
-        while isinstance(value, (types.ModuleType, type)) or is_object(value):
+        while not self._above:
             step = self._instructions[self._at + 1]
-            if self._above or step.opname not in ATTRIBUTE:
+            if step.opname not in ATTRIBUTE:
+                break
+            field = field_of(value, str(step.argval))
+            if field is not UNKNOWN:
+                name, value = f"{name}.{step.argval}", field
+                self._at += 1
+                continue
+            if not isinstance(value, (types.ModuleType, type)) and not is_object(value):
                 break
             self.of_library = not is_object(value) and is_library(
                 module_of(value) if isinstance(value, type) else home_of(value)
@@ -142,9 +152,8 @@ class Use:
         level = level_of(value)
         if level >= MAX_DEPTH:
             return f"{name} is a {type(value).__name__} too large to be looked at"
-        if (level > 0 or isinstance(value, (tuple, frozenset))) and holds_array(value):
-            if writes or self._reaches_writer():
-                return f"it may write to an array in {name}"
+        if holds_array(value) and (writes or self._reaches_writer()):
+            return f"it may write to an array in {name}"
         if level == 0 or self._only_reads(level):
             return ""
         return f"{name} is a {type(value).__name__}, which it may write"
@@ -377,11 +386,10 @@ class Use:
         if callee is None:
             if depth <= named or (name in _GIVES_ONE and (call.arg or 0) > 1):
                 return False  # dict(table=TABLE) holds it, max(x, TABLE) gives it
-            return (
-                level == 1
-                and not path
-                and name in _READING_BUILTINS
-                and hasattr(builtins, name)
+            if path or not hasattr(builtins, name):
+                return False
+            return name in _TELLING_BUILTINS or (
+                level == 1 and name in _READING_BUILTINS
             )
         if callee is np:
             return level == 1 and len(path) == 1  # NumPy itself writes into no list
@@ -392,14 +400,14 @@ class Use:
         home = str(look(callee, "__module__", ""))
         if isinstance(callee, types.FunctionType) and not is_library(home):
             return self._is_read_by_helper(callee, call, depth, level)
+        if isinstance(callee, types.FunctionType) and home.startswith("penstock"):
+            return True  # nor does one of ours
         if level > 1:
             return False
         if home == "itertools" and (
             depth <= named or look(callee, "__name__") == "repeat"
         ):
             return False  # as what is given where nothing else is
-        if isinstance(callee, types.FunctionType) and home.startswith("penstock"):
-            return True  # nor does one of ours
         return home.lstrip("_") in _READING_MODULES or (
             home.lstrip("_") in ("random", "bisect")
             and look(callee, "__name__") in _READING_FUNCTIONS

@@ -326,7 +326,15 @@ def test_containers_keep_their_identity_among_each_other():
 def test_a_cycle_of_containers_is_left_alone():
     k = [1]
     k.append(k)
-    assert numbers(R(2).map(lambda x: untraced(x) + k[0], executor="thread")) == [1, 2]
+    deep = []
+    for _ in range(2000):
+        deep = [deep]
+
+    def f(x, held=k, unused=deep):  # noqa: B008 (what is tested)
+        return untraced(x) + held[0]
+
+    for fn in (lambda x: untraced(x) + k[0], f, functools.partial(f, unused=k)):
+        assert numbers(R(2).map(fn, executor="thread")) == [1, 2]
 
 
 @pytest.mark.parametrize("executor", ["auto", "thread"])
@@ -573,7 +581,8 @@ def add(value): value += 1
 def add_to_part(value): value["a"] += 1
 numbers, rows, array = [3, 1], [[5], [4]], np.zeros(3)
 pair, parts, table = (np.zeros(3), 1), {"a": np.zeros(3)}, {"f": add}
-def state(): return repr((numbers, rows, array, pair, parts))
+record = Record([1], np.zeros(3))
+def state(): return repr((numbers, rows, array, pair, parts, record))
 """
 
 
@@ -603,12 +612,18 @@ def state(): return repr((numbers, rows, array, pair, parts))
         "add(*[array])",
         "add_to_part(parts)",
         "table['f'](array)",
+        "record.numbers.append(1)",
+        "record[0].append(1)",
+        "a, b = record; a.append(1)",
+        "y = record.array; y += 1",
+        "add(record.array)",
         "np.dot(np.eye(3), array + 1, array)",
     ],
 )
 def test_detours_to_a_write_are_seen(statement):
     for arguments in ("x", "x, same=same, give=give, add=add, array=array, pair=pair"):
-        scope = {"np": np, "itertools": itertools}
+        record = collections.namedtuple("Record", "numbers array")
+        scope = {"np": np, "itertools": itertools, "Record": record}
         exec(DETOURS, scope)
         body = f"    {statement}\n    return int(str(x))\n"
         exec(f"def fn({arguments}):\n{body}", scope)
@@ -666,7 +681,7 @@ def test_several_names_that_are_only_read_stay_movable():
         a, b = rows
         mean, std = stats
         y = (untraced(x) - mean) / std
-        return y + a[0] + b[1]
+        return y + a[0] + b[1] + len(rows) - len(stats)
 
     ds = R(1).map(fn, executor="thread")
     rows[0][0], stats[0][0] = 100, 100
