@@ -36,12 +36,13 @@ from penstock._kinds import (
     is_library,
     is_object,
     items_in,
+    level_of,
     members_in,
     own_bases,
 )
 from penstock._look import in_class, intercepts, look
 from penstock._purity import add_imports
-from penstock._use import ATTRIBUTE, Use, elements_of, writes_arrays
+from penstock._use import ATTRIBUTE, Use, elements_of, writes_arrays, writes_results
 
 # What a function takes along at most: as much as AUTO gives to a worker process.
 # Containers count 8 bytes an item. A larger one is shared with the program.
@@ -310,7 +311,8 @@ class _Writes:
             self._look(value, depth + 1)
         elements = elements_of(fn, known) if depth == 0 else frozenset()
         writes = writes_arrays(fn, known, defaults, elements)
-        self._into_arrays |= writes
+        self._into_arrays |= writes or writes_results(fn)
+        known = {**dict(defaults_of(fn)), **known}
         cells = dict(zip(code.co_freevars, map(id, fn.__closure__ or ())))
         for inner in codes_of(code):
             instructions = instructions_of(inner)
@@ -345,7 +347,7 @@ class _Writes:
         if _is_container(used):
             if use.check(used, called, writes):
                 self._mark(used)
-            if use.returned and depth > 0:
+            if use.returned and not use.result_is_read:
                 self._returned.append(used)
         if not use.of_library or type(used) is types.FunctionType:
             self._look(used, depth + 1)
@@ -436,8 +438,8 @@ class _Copies:
             self._left -= size
             return _array(value)
         items = items_in(value)
-        if len(items) > MAX_ITEMS:
-            return value
+        if len(items) > MAX_ITEMS or level_of(value) >= MAX_DEPTH:
+            return value  # the latter may hold itself
         self._left -= size
         if not items:
             return value.copy() if kind in (list, dict, set) else value

@@ -19,10 +19,15 @@ def is_inplace(instruction: dis.Instruction) -> bool:
     )
 
 
+_LOADS = frozenset(
+    "LOAD_GLOBAL LOAD_NAME LOAD_DEREF LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF".split()
+)
+
+
 def loads_of(instruction: dis.Instruction) -> list[tuple[str, int]]:
     """The variables that it loads, and how many values come to lie above each."""
     op, value = instruction.opname, instruction.argval
-    if op in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+    if op in _LOADS:
         return [(str(value), 0)]
     if op == "STORE_FAST_LOAD_FAST":
         return [(value[1], 0)]

@@ -43,7 +43,7 @@ def level_of(value: Any, depth: int = 0) -> int:
         writable = 0
     else:
         return 0
-    if type(value) not in (tuple, frozenset, list, set, dict):
+    if not _is_looked_into(value):
         return writable
     items = items_in(value)
     if depth == MAX_DEPTH or len(items) > MAX_ITEMS:
@@ -141,10 +141,13 @@ def defaults_of(fn: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def holds_array(value: Any) -> bool:
-    return any(
-        isinstance(item, np.ndarray) or (level_of(item) > 0 and holds_array(item))
-        for item in items_in(value)
+    return _is_looked_into(value) and any(
+        isinstance(item, np.ndarray) or holds_array(item) for item in items_in(value)
     )
+
+
+def _is_looked_into(value: Any) -> bool:
+    return type(value) in (frozenset, list, set, dict) or isinstance(value, tuple)
 
 
 UNKNOWN = object()  # an attribute that code would make
@@ -179,6 +182,12 @@ _FIELDS = frozenset(
         type(in_class(collections.namedtuple("_Fields", "a"), "a")),
     )
 )
+
+
+def field_of(value: Any, name: str) -> Any:
+    """What a named tuple holds as `name`; UNKNOWN if it is none, or has no such."""
+    found: Any = in_class(type(value), name) if isinstance(value, tuple) else None
+    return found.__get__(value) if type(found) in _FIELDS else UNKNOWN
 
 
 def _class_attribute(owner: type, name: str) -> Any:

@@ -39,7 +39,14 @@ from penstock._kinds import (
     own_bases,
 )
 from penstock._look import in_class, intercepts, look
-from penstock._use import ATTRIBUTE, Use, elements_of, may_be_shared, writes_arrays
+from penstock._use import (
+    ATTRIBUTE,
+    Use,
+    elements_of,
+    may_be_shared,
+    writes_arrays,
+    writes_results,
+)
 
 _WRITES_OUTSIDE = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "DELETE_NAME"}
 _SETS_ATTRIBUTES = {"STORE_ATTR", "DELETE_ATTR"}
@@ -211,7 +218,7 @@ def _check_function(
         return why
     elements = elements_of(fn, known) if depth == 0 else frozenset()
     writes = writes_arrays(fn, known, given, elements)
-    if writes:
+    if writes or writes_results(fn):
         seen.add(_WRITES)
     for inner in codes_of(code):
         instructions = instructions_of(inner)
@@ -230,7 +237,7 @@ def _check_function(
                 use = Use(fn, instructions, at, above)
                 used, called = use.part(value, shown.get(loaded, loaded))
                 why = use.check(used, called, writes)
-                if use.returned and depth > 0:
+                if use.returned and (depth > 0 or inner is not code):
                     seen.add(called)
                 if use.of_library and called.rpartition(".")[2] in _SETTERS:
                     why = f"it calls {called}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import inspect
 import io
 import sys
@@ -20,13 +21,17 @@ import numpy as np
 from penstock._bytecode import codes_of, instructions_of, is_inplace, loads_of, pair_of
 from penstock._kinds import (
     MAX_DEPTH,
+    MAX_ITEMS,
     UNKNOWN,
     attribute_of,
     captured_by,
+    defaults_of,
+    field_of,
     holds_array,
     home_of,
     is_library,
     is_object,
+    items_in,
     level_of,
     members_in,
     module_of,
@@ -64,10 +69,20 @@ _CALLS_WITH_NAMES = ("CALL_KW", "CALL_FUNCTION_KW")
 _TOUCHES_NOTHING = ("KW_NAMES", "EXTENDED_ARG", "NOP")
 # ... after which a value is not where it was.
 _MOVES = ("STORE_", "POP_", "SWAP", "COPY", "ROT_", "DUP_")
+# ... that leave nothing on the stack; others leave one value.
+_LEAVES_NOTHING = (
+    "STORE_", "POP_", "DELETE_", "RETURN_", "LIST_APPEND", "LIST_EXTEND", "SET_ADD",
+    "SET_UPDATE", "MAP_ADD", "DICT_UPDATE", "DICT_MERGE",
+)  # fmt: skip
+_TAKES_ONE = (*ATTRIBUTE, "UNPACK_SEQUENCE", "UNPACK_EX", "STORE_FAST_LOAD_FAST")
 _READING_BUILTINS = frozenset(
     "len sum min max any all sorted enumerate zip list tuple set frozenset dict "
     "reversed str repr bool isinstance iter map filter print".split()
 )
+# ... that take nothing of what is in it.
+_TELLING_BUILTINS = frozenset("len any all isinstance bool".split())
+# ... that give one of their arguments, where they have several.
+_GIVES_ONE = frozenset("min max sum".split())
 # Modules of which no function writes into a list, and some functions of others.
 _READING_MODULES = frozenset("math statistics itertools json copy posixpath".split())
 _READING_FUNCTIONS = frozenset(
@@ -100,9 +115,16 @@ class Use:
 
     def part(self, value: Any, name: str) -> tuple[Any, str]:
         """What of a module, class or object is used, and its name."""
-        while isinstance(value, (types.ModuleType, type)) or is_object(value):
+        while not self._above:
             step = self._instructions[self._at + 1]
-            if self._above or step.opname not in ATTRIBUTE:
+            if step.opname not in ATTRIBUTE:
+                break
+            field = field_of(value, str(step.argval))
+            if field is not UNKNOWN:
+                name, value = f"{name}.{step.argval}", field
+                self._at += 1
+                continue
+            if not isinstance(value, (types.ModuleType, type)) and not is_object(value):
                 break
             self.of_library = not is_object(value) and is_library(
                 module_of(value) if isinstance(value, type) else home_of(value)
@@ -128,19 +150,18 @@ class Use:
             writes = writes or self._reaches_writer()
             return f"it may write to the array {name}" if writes else ""
         level = level_of(value)
-        if level == 0:
-            return ""
         if level >= MAX_DEPTH:
             return f"{name} is a {type(value).__name__} too large to be looked at"
-        if writes and holds_array(value):
+        if holds_array(value) and (writes or self._reaches_writer()):
             return f"it may write to an array in {name}"
-        if self._only_reads(level):
+        if level == 0 or self._only_reads(level):
             return ""
         return f"{name} is a {type(value).__name__}, which it may write"
 
     def _reaches_writer(self) -> bool:
         """Whether an array may get to a function of the user's that writes arrays."""
         again = Use(self._fn, self._instructions, self._at, self._above)
+        again._first = self._first
         while True:
             user, depth = again._consumer()
             if user is None:
@@ -150,19 +171,20 @@ class Use:
                 continue  # a view of it, or a method
             if op.startswith(_TAKES_NOTHING_ALONG):
                 return False
-            if op == "RETURN_VALUE":
+            if op in ("RETURN_VALUE", "YIELD_VALUE"):
                 self.returned = True
                 return False
             if not op.startswith(("CALL", "PRECALL")):
                 if again._is_written_in_place():
                     return True
                 break
-            if depth <= (user.arg or 0) and not again._is_given_to_library(user, depth):
+            given = depth <= (user.arg or 0) + (op in _CALLS_WITH_NAMES)
+            if given and not again._is_given_to_library(user, depth):
                 break
             if op == "PRECALL":
                 again._at += 1
             again._first = again._at
-        return _helper_writes(self._fn, set())
+        return writes_results(self._fn) or _helper_writes(self._fn, set())
 
     def _is_written_in_place(self) -> bool:
         """Whether the variable that it becomes is, or the one of a loop over it."""
@@ -224,7 +246,10 @@ class Use:
                 )
             # What is in there may be written.
             if op == "GET_ITER":
-                return self._is_looped_over(level - 1)
+                after = self._instructions[self._at + 1]
+                return after.opname == "FOR_ITER" and self._are_read(2, 1, level - 1)
+            if op == "UNPACK_SEQUENCE":
+                return self._are_read(1, user.arg or 0, level - 1)
             if op not in ATTRIBUTE or user.argval not in _HANDS_OUT:
                 return False
             name = user.argval
@@ -270,15 +295,12 @@ class Use:
                         return False
         return True
 
-    def _is_looped_over(self, level: int) -> bool:
-        """Whether the variables of a loop over it are only looked into."""
-        following = iter(self._instructions[self._at + 1 :])
-        if next(following).opname != "FOR_ITER":
-            return False
+    def _are_read(self, after: int, wanted: int, level: int) -> bool:
+        """Whether so many variables, which are stored there, are only looked into."""
+        following = iter(self._instructions[self._at + after :])
         stores = next(following)
         names: list[Any] = []
-        wanted = 1
-        if stores.opname == "UNPACK_SEQUENCE":
+        if stores.opname == "UNPACK_SEQUENCE" and wanted == 1:
             level, wanted = level - 1, stores.arg or 0
             stores = next(following)
         while len(names) < wanted and stores.opname.startswith("STORE_FAST"):
@@ -304,7 +326,8 @@ class Use:
             if op in _TOUCHES_NOTHING:
                 continue
             effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
-            takes = 1 if op in ATTRIBUTE else max(0, 1 - effect)
+            left = 0 if op.startswith(_LEAVES_NOTHING) else 1
+            takes = 1 if op in _TAKES_ONE else max(0, left - effect)
             if takes >= depth:
                 self._at, self._above = at, 0
                 return instruction, depth
@@ -337,31 +360,36 @@ class Use:
             return sys.maxsize - 1
         if not called or depth <= (user.arg or 0):
             return 0
-        before = again._before()
-        named = 0
-        if isinstance(before.argval, tuple):
-            named = len(before.argval) if user.opname != "PRECALL" else 0
+        return (user.arg or 0) - min(again._named(user))
+
+    def _named(self, call: dis.Instruction) -> list[int]:
+        """How many of the call's arguments have names, as far as can be told."""
+        before = self._before()
         if before.opname == "KW_NAMES":
             # 3.11 gives its place among the constants alone.
-            named = min(
+            return [
                 len(code.co_consts[before.arg or 0])
                 for code in codes_of(self._fn.__code__)
                 if len(code.co_consts) > (before.arg or 0)
                 and isinstance(code.co_consts[before.arg or 0], tuple)
-            )
-        return (user.arg or 0) - named
+            ]
+        if call.opname in _CALLS_WITH_NAMES and isinstance(before.argval, tuple):
+            return [len(before.argval)]
+        return [0]
 
     def _is_read_by(self, call: dis.Instruction, depth: int, level: int) -> bool:
         """Whether it is an argument of a function that only reads."""
         path, name, callee = self._called(call, depth)
         if not name:
             return level == 1 and path == ["join"]  # of a str
+        named = max(self._named(call)) + (call.opname in _CALLS_WITH_NAMES)
         if callee is None:
-            return (
-                level == 1
-                and not path
-                and name in _READING_BUILTINS
-                and hasattr(builtins, name)
+            if depth <= named or (name in _GIVES_ONE and (call.arg or 0) > 1):
+                return False  # dict(table=TABLE) holds it, max(x, TABLE) gives it
+            if path or not hasattr(builtins, name):
+                return False
+            return name in _TELLING_BUILTINS or (
+                level == 1 and name in _READING_BUILTINS
             )
         if callee is np:
             return level == 1 and len(path) == 1  # NumPy itself writes into no list
@@ -372,10 +400,14 @@ class Use:
         home = str(look(callee, "__module__", ""))
         if isinstance(callee, types.FunctionType) and not is_library(home):
             return self._is_read_by_helper(callee, call, depth, level)
-        if level > 1:
-            return False
         if isinstance(callee, types.FunctionType) and home.startswith("penstock"):
             return True  # nor does one of ours
+        if level > 1:
+            return False
+        if home == "itertools" and (
+            depth <= named or look(callee, "__name__") == "repeat"
+        ):
+            return False  # as what is given where nothing else is
         return home.lstrip("_") in _READING_MODULES or (
             home.lstrip("_") in ("random", "bisect")
             and look(callee, "__name__") in _READING_FUNCTIONS
@@ -466,17 +498,71 @@ def writes_arrays(
     return False
 
 
+def writes_results(fn: types.FunctionType) -> bool:
+    """Whether it changes in place what a function that it called gave it."""
+    for code in codes_of(fn.__code__):
+        instructions = instructions_of(code)
+        for at, instruction in enumerate(instructions):
+            if is_inplace(instruction) and any(
+                instructions[made].opname.startswith("CALL")
+                and not _calls_library(fn, instructions, made)
+                for made in _makers_of(instructions, at)
+            ):
+                return True
+    return False
+
+
+# Builtins that may give what they are given, or somebody else has.
+_HANDS_ON = frozenset("max min sum next getattr eval vars iter".split())
+
+
+def _calls_library(
+    fn: types.FunctionType, instructions: list[dis.Instruction], at: int
+) -> bool:
+    """Whether what is called there is a function of a library or a builtin that
+    makes its result, or by its name a method of an array."""
+    at = _callee_of(instructions, at)
+    path: list[str] = []
+    while at > 0 and instructions[at].opname in ATTRIBUTE:
+        path.insert(0, str(instructions[at].argval))
+        at -= 1
+    if at < 0:
+        return False
+    name, value = str(instructions[at].argval), None
+    if instructions[at].opname == "LOAD_DEREF":
+        value = dict(captured_by(fn)).get(name)
+    elif instructions[at].opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        value = fn.__globals__.get(name)
+        if value is None and hasattr(builtins, name):
+            return not path and name not in _HANDS_ON
+    home = ""
+    for part in ("", *path):
+        value = attribute_of(value, part) if part and value is not None else value
+        if isinstance(value, types.ModuleType):
+            home = home_of(value)
+        elif isinstance(value, (type, types.FunctionType)):
+            home = str(look(value, "__module__", ""))
+    if home:
+        return is_library(home)
+    return bool(path) and hasattr(np.ndarray, path[-1])
+
+
 def _helper_writes(fn: types.FunctionType, seen: set[int]) -> bool:
     """Whether a function of the user's that `fn` may call writes into arrays."""
     names = {name for code in codes_of(fn.__code__) for name in code.co_names}
     reached = [fn.__globals__.get(name) for name in names]
-    for value in (*dict(captured_by(fn)).values(), *reached):
+    given = (*dict(captured_by(fn)).values(), *dict(defaults_of(fn)).values())
+    for value in (*given, *reached):
         for helper in _functions_of(value, names, 0):
             if id(helper) in seen or is_library(helper.__module__ or ""):
                 continue
             seen.add(id(helper))
             known = dict(captured_by(helper))
-            if writes_arrays(helper, known, {}) or _helper_writes(helper, seen):
+            if (
+                writes_arrays(helper, known, {})
+                or writes_results(helper)
+                or _helper_writes(helper, seen)
+            ):
                 return True
     return False
 
@@ -487,8 +573,15 @@ def _functions_of(
     """What code that uses `names` may call of a value."""
     if isinstance(value, types.MethodType):
         value = value.__func__
+    value = look(value, "__wrapped__", value)  # of a cache
     if isinstance(value, types.FunctionType):
         yield value
+    elif isinstance(value, functools.partial):
+        yield from _functions_of(value.func, names, depth)
+    elif type(value) in (tuple, frozenset, list, set, dict):
+        if depth < MAX_DEPTH:
+            for item in items_in(value)[:MAX_ITEMS]:
+                yield from _functions_of(item, names, depth + 1)
     elif isinstance(value, types.ModuleType):
         if depth < MAX_DEPTH and not is_library(home_of(value)):
             held = state_of(value)
@@ -513,8 +606,8 @@ def _out_position(function: Any) -> int:
         return function.nin
     try:
         return list(inspect.signature(function).parameters).index("out")
-    except (TypeError, ValueError):
-        return sys.maxsize
+    except (TypeError, ValueError):  # NumPy 2.2 shows none of its functions in C
+        return {"dot": 2, "concatenate": 2}.get(look(function, "__name__"), sys.maxsize)
 
 
 # What makes a new array or container.
@@ -606,8 +699,8 @@ def _may_write_arrays(
 
 # What hands on a value that may be somebody else's: variables, items, several at
 # once, and functions that give the array itself or a view.
-_PASSES_ON = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "FOR_ITER",
-              "UNPACK_", "STORE_", "SWAP", "ROT_", "COPY", "DUP_",
+_PASSES_ON = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_ATTR",
+              "FOR_ITER", "UNPACK_", "STORE_", "SWAP", "ROT_", "COPY", "DUP_",
               *_SUBSCRIPTS)  # fmt: skip
 _VIEWS = frozenset(
     "asarray asanyarray ascontiguousarray require atleast_1d atleast_2d atleast_3d "
@@ -622,21 +715,28 @@ def _is_of_others(
     stores = instructions[at + 1]
     if not stores.opname.startswith("STORE_FAST"):
         return stores.opname in ("STORE_GLOBAL", "STORE_DEREF")
-    name = (pair_of(stores) or (stores.argval,))[0]
-    if name in others:
+    if (pair_of(stores) or (stores.argval,))[0] in others:
         return True
+    return any(
+        instructions[made].opname.startswith(_PASSES_ON)
+        or instructions[made + 1].is_jump_target  # one of several values
+        or _gives_view(instructions, made)
+        for made in _makers_of(instructions, at)
+    )
+
+
+def _makers_of(instructions: list[dis.Instruction], at: int) -> Iterator[int]:
+    """Where the values come from that the variable of an operation in place gets,
+    but for those of such operations."""
+    stores = instructions[at + 1]
+    name = (pair_of(stores) or (stores.argval,))[0]
     for i in range(1, len(instructions)):
         stored = instructions[i]
         if not stored.opname.startswith("STORE_FAST"):
             continue
-        if name not in (stored.argval, *pair_of(stored)):
-            continue
-        before = instructions[i - 1]
-        if is_inplace(before):
-            continue
-        if before.opname.startswith(_PASSES_ON) or _gives_view(instructions, i - 1):
-            return True
-    return False
+        if name in (stored.argval, *pair_of(stored)):
+            if not is_inplace(instructions[i - 1]):
+                yield i - 1
 
 
 def _gives_view(instructions: list[dis.Instruction], at: int) -> bool:

@@ -34,6 +34,13 @@ class ProcessFunction final : public Function {
         identity_(std::move(identity)),
         counters_(std::move(counters)),
         controls_(std::move(controls)) {}
+  // Workers outlive it, and would keep what it captured for good.
+  ~ProcessFunction() override {
+    life_.reset();
+    WorkerPool::instance().forget_gone();
+  }
+  ProcessFunction(const ProcessFunction&) = delete;
+  ProcessFunction& operator=(const ProcessFunction&) = delete;
 
   StatusOr<Spec> output_spec(const Spec& /*input*/) const override {
     if (result_ == Result::kPredicate) return Spec::scalar<bool>();
@@ -269,7 +276,7 @@ class ProcessFunction final : public Function {
     message.offset = arena.offset_of(*code);
     message.length = pickled_.size();
     message.result = static_cast<std::uint64_t>(result_);
-    worker.learned(number_);
+    worker.learned(number_, life_);
     return worker.send(message);
   }
 
@@ -377,6 +384,7 @@ class ProcessFunction final : public Function {
   const std::shared_ptr<StageCounters> counters_;
   const std::shared_ptr<ProcessControls> controls_;
   mutable std::atomic<double> bytes_per_row_{0};
+  std::shared_ptr<const void> life_ = std::make_shared<int>();
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ class Server {
     while (receive(message)) {
       if (message.kind == Message::kFunction) {
         load(message);
+      } else if (message.kind == Message::kForget) {
+        forget(message.function);
       } else if (message.kind == Message::kCall) {
         if (!call(message)) return;
       }
@@ -42,6 +44,7 @@ class Server {
 
  private:
   struct Loaded {
+    PyObject* owner = nullptr;  // of the function; may be the same
     PyObject* function = nullptr;
     Result result = Result::kElement;
     Spec declared;
@@ -72,13 +75,20 @@ class Server {
     const Owned bytes(PyBytes_FromStringAndSize(
         reinterpret_cast<const char*>(base_ + message.offset),
         static_cast<Py_ssize_t>(message.length)));
-    loaded.function =
+    loaded.owner = loaded.function =
         PyObject_CallFunctionObjArgs(loads_, bytes.get(), nullptr);
     if (loaded.function == nullptr) {
       loaded.failure = failure(PythonError::take(nullptr));
     } else if (PyTuple_CheckExact(loaded.function)) {
       declare(loaded);
     }
+  }
+
+  void forget(std::uint32_t function) {
+    const auto found = functions_.find(function);
+    if (found == functions_.end()) return;
+    const Owned owner(found->second.owner);
+    functions_.erase(found);
   }
 
   /// A function and its output_signature came together.
@@ -91,7 +101,7 @@ class Server {
       return;
     }
     loaded.declared = *std::move(declared);
-    loaded.function = PyTuple_GET_ITEM(both, 0);  // kept by `both`
+    loaded.function = PyTuple_GET_ITEM(both, 0);  // kept by the owner
   }
 
   /// The exception, pickled; never empty.

@@ -343,6 +343,25 @@ void WorkerPool::wait_until_started(const Worker& worker,
   count(-1);
 }
 
+void Worker::forget_gone() {
+  for (auto it = functions_.begin(); it != functions_.end();) {
+    if (!it->second.expired()) {
+      ++it;
+      continue;
+    }
+    Message message;
+    message.kind = Message::kForget;
+    message.function = it->first;
+    link_->send(message);  // of a dead one nothing is left to forget
+    it = functions_.erase(it);
+  }
+}
+
+void WorkerPool::forget_gone() {
+  std::lock_guard lock(state_->mutex);
+  for (const auto& worker : state_->idle) worker->forget_gone();
+}
+
 void WorkerPool::give_back(std::unique_ptr<Worker> worker, WorkerShare& share) {
   State& s = *state_;
   std::lock_guard lock(s.mutex);
@@ -353,6 +372,7 @@ void WorkerPool::give_back(std::unique_ptr<Worker> worker, WorkerShare& share) {
     s.changed.notify_all();
     return;
   }
+  worker->forget_gone();
   s.idle.push_front(std::move(worker));  // warm caches first
   s.changed.notify_all();
 }

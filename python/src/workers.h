@@ -12,8 +12,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +31,7 @@ struct Message {
     kDone,      // from worker: results of `length` bytes lie there
     kNeed,      // from worker: the results take `length` bytes
     kReady,     // from worker: it has started
+    kForget,    // to worker: nobody has that function any more
   };
   std::uint32_t kind = kCall;
   std::uint32_t function = 0;
@@ -106,13 +107,18 @@ class Worker {
   bool knows(std::uint32_t function) const {
     return functions_.contains(function);
   }
-  void learned(std::uint32_t function) { functions_.insert(function); }
+  /// It has the function, until `life` has expired.
+  void learned(std::uint32_t function, std::weak_ptr<const void> life) {
+    functions_[function] = std::move(life);
+  }
+  /// Lets it drop the functions that nobody has any more.
+  void forget_gone();
   /// Of the pool, when it was started.
   int generation = 0;
 
  private:
   std::unique_ptr<WorkerLink> link_;
-  std::set<std::uint32_t> functions_;
+  std::map<std::uint32_t, std::weak_ptr<const void>> functions_;
 };
 
 /// The workers of one stage.
@@ -136,6 +142,9 @@ class WorkerPool {
   void wait_until_started(const Worker& worker,
                           const std::function<bool()>& cancelled);
   void give_back(std::unique_ptr<Worker> worker, WorkerShare& share);
+  /// Lets idle workers drop the functions that nobody has any more; others do
+  /// when they are given back.
+  void forget_gone();
   /// A worker that acquire() gave is no more.
   void lost(WorkerShare& share);
   /// Starts workers up to `count`, without waiting for them.

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.flaky(reruns=2)
 TABLE = [1, 2, 3]
 VOCABULARY = {"a": 1, "b": 2}
 ROWS = [[1, 2], [3]]
+ROW = collections.namedtuple("Row", "cells rows")([1], ROWS)
 SIZES = (1, 2)
 WEIGHTS = np.arange(3)
 WORD = re.compile(r"\w+")
@@ -113,6 +114,8 @@ def test_lists_and_dicts_that_are_only_read_go_along():
         lambda x, table=TABLE: table[x],
         lambda x: np.take(x, TABLE),
         lambda x: sorted(TABLE, key=abs),
+        lambda x: len(ROWS) + ROW.cells[0] + len(ROW.rows),
+        lambda x: sys.modules.get("penstock") is None,
         lambda x: ps.io.parse_single_example(x, FEATURES),
         lambda x: ps.io.parse_single_example(bytes(x), features=FEATURES),
     ):

@@ -6,6 +6,7 @@ import collections
 import functools
 import gc
 import importlib
+import itertools
 import pickle
 import sys
 import time
@@ -13,6 +14,7 @@ import weakref
 
 import numpy as np
 import pytest
+from penstock._purity import keeps_to_itself
 
 import penstock as ps
 
@@ -324,7 +326,15 @@ def test_containers_keep_their_identity_among_each_other():
 def test_a_cycle_of_containers_is_left_alone():
     k = [1]
     k.append(k)
-    assert numbers(R(2).map(lambda x: untraced(x) + k[0], executor="thread")) == [1, 2]
+    deep = []
+    for _ in range(2000):
+        deep = [deep]
+
+    def f(x, held=k, unused=deep):  # noqa: B008 (what is tested)
+        return untraced(x) + held[0]
+
+    for fn in (lambda x: untraced(x) + k[0], f, functools.partial(f, unused=k)):
+        assert numbers(R(2).map(fn, executor="thread")) == [1, 2]
 
 
 @pytest.mark.parametrize("executor", ["auto", "thread"])
@@ -561,3 +571,118 @@ def write_one_of_two(array):
 def write_rows(array):
     for row in array[None]:
         row += 5
+
+
+DETOURS = """
+def same(value): return value
+def give(): return array
+def items(): yield array
+def add(value): value += 1
+def add_to_part(value): value["a"] += 1
+numbers, rows, array = [3, 1], [[5], [4]], np.zeros(3)
+pair, parts, table = (np.zeros(3), 1), {"a": np.zeros(3)}, {"f": add}
+record = Record([1], np.zeros(3))
+def state(): return repr((numbers, rows, array, pair, parts, record))
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "a, b = numbers, 1; a.append(1)",
+        "a, *b = rows; b[0].append(1)",
+        "dict(held=numbers)['held'].append(1)",
+        "max(numbers, [0]).append(1)",
+        "sum([], numbers).append(1)",
+        "next(itertools.repeat(numbers)).append(1)",
+        "next(itertools.accumulate([], initial=numbers)).append(1)",
+        "y = give(); y += 1",
+        "y = (lambda: array)(); y += 1",
+        "y = next(items()); y += 1",
+        "y = same(array); y += 1",
+        "y = same(array[1:]); y += 1",
+        "y = max([array], key=len); y += 1",
+        "y = array if x > 5 else array; y += 1",
+        "y = np.zeros(3) if x > 5 else array; y += 1",
+        "y = pair[0]; y += 1",
+        "y, number = pair; y += 1",
+        "same(pair)[0][0] = 1",
+        "add(pair[0])",
+        "add(value=array)",
+        "add(*[array])",
+        "add_to_part(parts)",
+        "table['f'](array)",
+        "record.numbers.append(1)",
+        "record[0].append(1)",
+        "a, b = record; a.append(1)",
+        "y = record.array; y += 1",
+        "add(record.array)",
+        "np.dot(np.eye(3), array + 1, array)",
+    ],
+)
+def test_detours_to_a_write_are_seen(statement):
+    for arguments in ("x", "x, same=same, give=give, add=add, array=array, pair=pair"):
+        record = collections.namedtuple("Record", "numbers array")
+        scope = {"np": np, "itertools": itertools, "Record": record}
+        exec(DETOURS, scope)
+        body = f"    {statement}\n    return int(str(x))\n"
+        exec(f"def fn({arguments}):\n{body}", scope)
+        before = scope["state"]()
+        assert keeps_to_itself(scope["fn"])
+        R(1).map(scope["fn"], executor="thread").to_list()
+        assert scope["state"]() != before
+
+
+@pytest.mark.parametrize("match", ["[y, *_]", "[[*_] as y, *_]", "y if y.append([])"])
+def test_what_a_match_binds_is_seen(match):
+    scope = {}
+    exec(
+        "rows = [[5], [4]]\ndef fn(x):\n    match rows:\n"
+        f"        case {match}: y.append(1)\n    return int(str(x))\n",
+        scope,
+    )
+    assert keeps_to_itself(scope["fn"])
+    R(1).map(scope["fn"], executor="thread").to_list()
+    assert scope["rows"] != [[5], [4]]
+
+
+def test_what_a_method_given_as_a_default_writes_is_seen():
+    written = []
+
+    class Holder:
+        def write(self, x):
+            written.append(int(x))
+
+    def fn(x, write=Holder().write):  # noqa: B008 (what is tested)
+        write(x)
+        return len(written)
+
+    assert sorted(numbers(R(3).map(fn, executor="thread"))) == [1, 2, 3]
+    assert len(written) == 3
+
+
+def test_what_a_class_in_a_function_writes_is_seen():
+    written = []
+
+    def fn(x):
+        class Writer:
+            written.append(int(x))
+
+        return len(written) * isinstance(Writer, type)
+
+    assert sorted(numbers(R(3).map(fn, executor="thread"))) == [1, 2, 3]
+    assert len(written) == 3
+
+
+def test_several_names_that_are_only_read_stay_movable():
+    rows, stats = [[1, 2], [3, 4]], (np.zeros(2), np.ones(2))
+
+    def fn(x):
+        a, b = rows
+        mean, std = stats
+        y = (untraced(x) - mean) / std
+        return y + a[0] + b[1] + len(rows) - len(stats)
+
+    ds = R(1).map(fn, executor="thread")
+    rows[0][0], stats[0][0] = 100, 100
+    assert ds.to_list()[0].tolist() == [5, 5]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import itertools
 import os
 import pickle
@@ -319,6 +320,36 @@ def test_calls_that_wait_in_workers_leave_the_cores_to_others():
             if met or not spans:
                 break
     assert met and spans
+
+
+@pytest.mark.parametrize("signature", [None, ps.TensorSpec((), ps.int64)])
+def test_workers_forget_functions_of_datasets_that_are_gone(tmp_path, signature):
+    path = tmp_path / "gone"
+    path.touch()
+
+    class Told:
+        def __init__(self):
+            self.path = path
+
+        def __del__(self):
+            with open(self.path, "a") as f:
+                f.write(f"{os.getpid()}\n")
+
+    def dataset(told):
+        def fn(x):
+            return os.getpid() if told else 0
+
+        return process(ps.Dataset.range(4), fn, output_signature=signature)
+
+    ds = dataset(Told())
+    workers = {str(pid) for pid in ints(ds)}
+    assert ints(ds) and not workers & set(path.read_text().split())
+    del ds
+    until = time.monotonic() + 30
+    while not workers <= set(path.read_text().split()):
+        gc.collect()
+        assert time.monotonic() < until, "the worker kept it"
+        time.sleep(0.01)
 
 
 def test_datasets_with_processes_pickle_and_resume():
