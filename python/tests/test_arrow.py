@@ -82,6 +82,9 @@ def test_nulls():
     floats = pa.table({"x": pa.array([1.0, None, 3.0])})
     got = [float(r["x"]) for r in ps.Dataset.from_arrow(floats)]
     assert got[0] == 1 and np.isnan(got[1]) and got[2] == 3
+    halves = pa.table({"x": pa.array([np.float16(1), None], pa.float16())})
+    got = [r["x"] for r in ps.Dataset.from_arrow(halves)]
+    assert got[0] == 1 and np.isnan(got[1]) and got[1].dtype == np.float16
     for column in (pa.array([1, None]), pa.array(["a", None]), pa.array([True, None])):
         with pytest.raises(ps.InvalidArgumentError, match="column 'x' has 1 nulls"):
             ps.Dataset.from_arrow(pa.table({"x": column}))

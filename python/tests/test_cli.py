@@ -350,6 +350,62 @@ def test_convert_an_image_folder_to_shards_and_back(photos, tmp_path):
     assert not list(tmp_path.glob(".*convert.json"))
 
 
+def test_convert_gives_the_labels_of_image_folder(photos, tmp_path):
+    (photos / "ant").mkdir()
+    (photos / ".trash").mkdir()
+    for path in (".trash/1.png", "cat/._cat0.png", ".hidden.png", "logo.png"):
+        (photos / path).write_bytes(png(1, 1))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "1.png").write_bytes(png(2, 2))
+    (photos / "eel").symlink_to(elsewhere)
+    counts = {"ant": 0, "cat": 3, "dog": 2, "eel": 1, "": 1}
+    facts = as_json("inspect", photos)
+    assert facts["classes"] == counts
+    target = tmp_path / "train.tfrecord"
+    as_json("convert", photos, target, "--jobs", 1)
+    found = examples_of(target)
+    ds = ps.Dataset.image_folder(photos)
+    labels = {path: label for path, label in ds.as_numpy_iterator()}
+    assert len(found) == len(labels) + 1
+    for e in found[:-1]:
+        path = os.fsencode(photos) + b"/" + e["image/filename"][0]
+        assert e["image/class/label"] == [labels[path]]
+    assert found[-1]["image/filename"] == [b"logo.png"]
+    assert found[-1]["image/class/label"] == [len(ds.class_names)]
+
+
+def test_convert_jsonl_keeps_the_kind_of_a_field(tmp_path):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.tfrecord"
+    lines = ['{"x": 2, "y": [1, 2], "n": 1, "b": true}\n'] * 300
+    lines += ['{"x": 2.5, "y": [], "n": 2}\n{"y": [1.5, 3]}\n']
+    source.write_text("".join(lines))
+    as_json("convert", source, target, "--jobs", 1)
+    ds = ps.Dataset.tfrecord(target).batch(302)
+    parsed = ps.io.parse_example(
+        next(iter(ds)),
+        {
+            "x": ps.io.FixedLenFeature([], ps.float32, -1.0),
+            "y": ps.io.VarLenFeature(ps.float32),
+            "n": ps.io.FixedLenFeature([], ps.int64, -1),
+            "b": ps.io.FixedLenFeature([], ps.int64, -1),
+        },
+    )
+    assert parsed["x"].tolist() == [2.0] * 300 + [2.5, -1.0]
+    assert parsed["y"].values.tolist() == [1.0, 2.0] * 300 + [1.5, 3.0]
+    assert parsed["n"].tolist() == [1] * 300 + [2, -1]
+    assert parsed["b"].tolist() == [1] * 300 + [-1] * 2
+
+
+def test_convert_refuses_floats_that_are_too_large(tmp_path):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.tfrecord"
+    source.write_text('{"x": 1.5}\n{"x": 1e300}\n{"x": Infinity}\n')
+    code, _, err = penstock("convert", source, target, "--jobs", 1)
+    assert code == 1 and "1e+300 does not fit a float of 32 bits" in err
+    result = as_json("convert", source, target, "--jobs", 1, "--skip-errors")
+    assert result["records"] == 2
+
+
 def test_convert_jsonl_to_tfrecord_and_back(tmp_path):
     rows = [
         {"id": i, "x": [i / 2, 1.5], "text": f"t\u00fc{i}", "tags": ["a", "b"]}

@@ -160,6 +160,7 @@ std::string PngFile::encode() const {
   header.push_back(interlaced ? 1 : 0);
   std::string out = "\x89PNG\r\n\x1A\n";
   put_chunk(out, "IHDR", header);
+  for (const auto& [name, content] : chunks) put_chunk(out, name, content);
   if (!palette.empty()) put_chunk(out, "PLTE", palette);
   if (!transparent.empty()) put_chunk(out, "tRNS", transparent);
   put_chunk(out, "IDAT", stored_zlib(raw));

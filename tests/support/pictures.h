@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "penstock/memory/tensor.h"
@@ -25,6 +26,8 @@ struct PngFile {
   std::vector<std::uint32_t> samples;  // row by row
   std::string palette;                 // PLTE, three bytes each
   std::string transparent;             // tRNS, if not empty
+  // Name and content of other chunks in front of the pixels.
+  std::vector<std::pair<std::string, std::string>> chunks;
 
   int samples_per_pixel() const;
   std::string encode() const;

@@ -154,16 +154,38 @@ class _Anchored(Source):
 
 
 class JsonlSource(_Anchored):
-    """One JSON object per line."""
+    """One JSON object per line.
+
+    Some programs write the float 2.0 as 2: a field that is a float in any line is
+    one in all of them.
+    """
 
     kind = "jsonl"
+
+    def __init__(self, files: list[str]) -> None:
+        self._floats: set[str] = set()
+        self._planning = True
+        super().__init__(files)
+        self._planning = False
 
     def _split(self, stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
         offset = stream.tell()
         for line in stream:
             if line.strip():
+                if self._planning:
+                    self._learn(line)
                 yield offset, line
             offset += len(line)
+
+    def _learn(self, raw: bytes) -> None:
+        try:
+            value = json.loads(raw.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            return  # a bad record, in its place
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if name not in self._floats and _has_float(item):
+                    self._floats.add(name)
 
     def _parse(self, raw: Any, place: str) -> Record | BadRecord:
         try:
@@ -173,9 +195,24 @@ class JsonlSource(_Anchored):
                 return BadRecord(f"{place}: not an object, but {kind}")
             if b"\\u" in raw:  # half of a surrogate pair is no text
                 json.dumps(value, ensure_ascii=False).encode()
+            for name in self._floats & value.keys():
+                value[name] = _with_floats(value[name])
             return {name: _with_bytes(item) for name, item in value.items()}
-        except (ValueError, RecursionError) as error:
+        except (ValueError, OverflowError, RecursionError) as error:
             return BadRecord(f"{place}: {error}")
+
+
+def _has_float(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(x, float) for x in items)
+
+
+def _with_floats(value: Any) -> Any:
+    """Integers, alone or in a list, as floats; all else as it is."""
+    if isinstance(value, list):
+        numbers = all(type(x) in (int, float) for x in value)
+        return [float(x) for x in value] if numbers else value
+    return float(value) if type(value) is int else value
 
 
 def _with_bytes(value: Any) -> Any:

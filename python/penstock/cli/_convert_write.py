@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import shutil
 import tarfile
@@ -59,13 +60,22 @@ def _feature(value: Any) -> Any:
         except OverflowError:
             pass
     elif all(isinstance(x, (bool, int, float)) for x in items):
-        return np.array(items, np.float32)
+        return _floats(items)
     if all(isinstance(x, (str, bytes)) for x in items):
         texts = [x.encode() if isinstance(x, str) else x for x in items]
         array = np.empty(len(texts), object)
         array[:] = texts
         return array
     return json.dumps(plain(value)).encode()
+
+
+def _floats(items: list[Any]) -> Any:
+    with np.errstate(over="ignore"):
+        array = np.array(items, np.float32)
+    for i in np.flatnonzero(np.isinf(array)):
+        if not math.isinf(items[i]):
+            raise BadRecord(f"{items[i]} does not fit a float of 32 bits")
+    return array
 
 
 def temporary_prefix(path: str) -> str:

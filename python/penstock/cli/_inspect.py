@@ -342,17 +342,35 @@ def _text(path: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def image_classes(root: str) -> dict[str, list[str]]:
-    """The images below each folder of `root`, sorted; "" for those in it."""
-    classes: dict[str, list[str]] = {}
+    """The images of each class, in the order of labels that `image_folder` gives.
+
+    Hidden names are passed over, as there. Images that lie beside the classes are
+    last, under "".
+    """
+    with os.scandir(root) as entries:
+        shown = sorted((e.is_dir(), os.fsencode(e.name), e.path) for e in entries)
+    classes = {
+        os.fsdecode(name): _images_below(path)
+        for is_folder, name, path in shown
+        if is_folder and not name.startswith(b".")
+    }
+    beside = [path for is_folder, _, path in shown if not is_folder and _is_image(path)]
+    if beside:
+        classes[""] = beside
+    return classes
+
+
+def _images_below(root: str) -> list[str]:
+    found = []
     for folder, names, files in os.walk(root):
-        names.sort()
-        relative = os.path.relpath(folder, root)
-        name = "" if relative == "." else relative.split(os.sep)[0]
-        images = sorted(f for f in files if f.lower().endswith(_formats.IMAGES))
-        if images:
-            found = classes.setdefault(name, [])
-            found += [os.path.join(folder, f) for f in images]
-    return dict(sorted(classes.items()))
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        found += [os.path.join(folder, f) for f in sorted(files) if _is_image(f)]
+    return found
+
+
+def _is_image(path: str) -> bool:
+    name = os.path.basename(path)
+    return name.lower().endswith(_formats.IMAGES) and not name.startswith(".")
 
 
 def _folder(path: str, args: argparse.Namespace) -> dict[str, Any]:

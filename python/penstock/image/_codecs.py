@@ -15,6 +15,10 @@ def _formats(any_format: bool) -> dict[str, Any]:
     return {"any_format": True} if any_format else {}
 
 
+def _frames(webp_frames: bool) -> dict[str, Any]:
+    return {"webp_frames": True} if webp_frames else {}
+
+
 @traceable
 def decode_jpeg(
     contents: Any,
@@ -140,9 +144,15 @@ def decode_png(
 
 @traceable
 def decode_webp(
-    contents: Any, channels: int = 0, *, max_image_pixels: int = _MAX_PIXELS
+    contents: Any,
+    channels: int = 0,
+    *,
+    max_image_pixels: int = _MAX_PIXELS,
+    webp_frames: bool = False,
 ) -> Any:
     """A WebP file's pixels, uint8; one picture, no animation.
+
+    With `webp_frames` [frames, height, width, channels] of both, as TensorFlow has it.
 
     >>> import numpy as np, penstock as ps
     >>> file = ps.image.encode_webp(np.zeros((4, 6, 3), np.uint8))
@@ -155,6 +165,7 @@ def decode_webp(
         contents,
         channels=integer(op, "channels", channels),
         max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        **_frames(webp_frames),
     )
 
 
@@ -215,11 +226,13 @@ def decode_image(
     expand_animations: bool = True,
     *,
     max_image_pixels: int = _MAX_PIXELS,
+    webp_frames: bool = False,
 ) -> Any:
     """JPEG, PNG, WebP, BMP or GIF, told by its first bytes.
 
     A GIF gives [frames, height, width, 3], so the rank is not known before;
-    with ``expand_animations=False`` it is its first frame, and always 3.
+    with ``expand_animations=False`` it is its first frame, and always 3. An
+    animated WebP has frames, too; with `webp_frames` also one that is still.
 
     >>> import numpy as np, penstock as ps
     >>> file = ps.image.encode_png(np.zeros((4, 6, 1), np.uint8))
@@ -234,6 +247,7 @@ def decode_image(
         dtype=dtype_of(op, dtype),
         expand_animations=bool(expand_animations),
         max_image_pixels=integer(op, "max_image_pixels", max_image_pixels),
+        **_frames(webp_frames),
     )
 
 

@@ -226,8 +226,9 @@ def decode_gif(contents: Any, name: str | None = None) -> Any:
 def decode_webp(
     contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
 ) -> Any:
-    """The pixels of a WebP."""
-    return _made(engine.decode_webp(_bytes(contents), int(channels)))
+    """The pixels of a WebP: [frames, height, width, channels]."""
+    made = engine.decode_webp(_bytes(contents), int(channels), webp_frames=True)
+    return _made(made)
 
 
 @traceable
@@ -245,6 +246,7 @@ def decode_image(
             int(channels or 0),
             numpy_dtype(dtype),
             bool(expand_animations),
+            webp_frames=bool(expand_animations),
         )
     )
 

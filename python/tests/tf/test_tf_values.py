@@ -10,6 +10,8 @@ import numpy as np
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
 
+import penstock as ps
+
 Dataset = tf.data.Dataset
 
 
@@ -475,6 +477,36 @@ def test_ragged_tensors_are_reduced_across_their_rows():
     pairs = tf.RaggedTensor.from_row_lengths(flat, [2, 1])
     assert tf.reduce_sum(pairs, axis=0).numpy().tolist() == [[6, 8], [3, 4]]
     assert tf.reduce_sum(pairs, axis=1).numpy().tolist() == [[4, 6], [5, 6]]
+
+
+def test_webp_has_frames():
+    picture = (np.arange(72) * 3).astype(np.uint8).reshape(4, 6, 3)
+    still = ps.image.encode_webp(picture, lossless=True)
+
+    def both(file):
+        first = tf.io.decode_image(file, channels=3, expand_animations=False)
+        return tf.io.decode_webp(file), tf.io.decode_image(file), first
+
+    for webp, image, first in [
+        both(still),
+        next(iter(Dataset.from_tensors(still).map(both))),
+    ]:
+        assert (webp.numpy() == picture[None]).all()
+        assert (image.numpy() == picture[None]).all()
+        assert (first.numpy() == picture).all()
+    spec = Dataset.from_tensors(still).map(tf.io.decode_webp).element_spec
+    assert spec.shape.as_list() == [None, None, None, None]
+    # Of an animation, two frames of one pixel.
+    pixel = ps.image.encode_webp(np.full((1, 1, 3), 200, np.uint8), lossless=True)[12:]
+
+    def chunk(name, body):
+        return name + len(body).to_bytes(4, "little") + body + b"\0" * (len(body) % 2)
+
+    frame = chunk(b"ANMF", bytes(12) + b"\x28\0\0\0" + pixel)
+    body = b"WEBP" + chunk(b"VP8X", b"\x02" + bytes(9)) + chunk(b"ANIM", bytes(6))
+    animated = chunk(b"RIFF", body + frame + frame)
+    assert tf.io.decode_webp(animated).shape == (2, 1, 1, 4)
+    assert tf.io.decode_image(animated).numpy()[..., :3].tolist() == [[[[200] * 3]]] * 2
 
 
 def test_decoders_take_files_of_each_other():

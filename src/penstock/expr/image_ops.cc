@@ -39,6 +39,17 @@ LeafSpecs decoded(SpecArgs args, const Attributes& attributes) {
       {dtype, PartialShape{kUnknownDim, kUnknownDim, channels}}};
 }
 
+LeafSpecs decoded_webp(SpecArgs args, const Attributes& attributes) {
+  PS_ASSIGN_OR_RETURN(auto specs, decoded(args, attributes));
+  PS_ASSIGN_OR_RETURN(const bool frames,
+                      attributes.boolean("webp_frames", false));
+  if (frames) {
+    specs[0].shape =
+        PartialShape{kUnknownDim, kUnknownDim, kUnknownDim, specs[0].shape[2]};
+  }
+  return specs;
+}
+
 LeafSpecs decoded_window(SpecArgs args, const Attributes& attributes) {
   PS_ASSIGN_OR_RETURN(auto specs, decoded(args, attributes));
   if (is_operand(attributes, "crop_window")) return specs;
@@ -212,11 +223,34 @@ StatusOr<Tensor> decode_png(const RowCall& call) {
                             .max_image_pixels = o.max_image_pixels});
 }
 
+/// With "webp_frames" a WebP has frames, as TensorFlow gives it, a still one a
+/// single frame.
+StatusOr<Tensor> with_webp_frames(const RowCall& call, Tensor image) {
+  PS_ASSIGN_OR_RETURN(const bool frames,
+                      call.attributes.boolean("webp_frames", false));
+  const Shape& shape = image.shape();
+  if (!frames || shape.rank() != 3 ||
+      image::detect_format(call.args[0].str()) != image::Format::kWebp) {
+    return image;
+  }
+  return image.reshaped(Shape{1, shape[0], shape[1], shape[2]});
+}
+
 StatusOr<Tensor> decode_webp(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const auto o, decode_params(Params(call)));
-  return image::decode_webp(
-      call.args[0].str(),
-      {.channels = o.channels, .max_image_pixels = o.max_image_pixels});
+  PS_ASSIGN_OR_RETURN(const bool frames,
+                      call.attributes.boolean("webp_frames", false));
+  const std::string_view contents = call.args[0].str();
+  if (frames && image::is_webp_animation(contents)) {
+    return image::decode_webp_frames(
+        contents,
+        {.channels = o.channels, .max_image_pixels = o.max_image_pixels});
+  }
+  PS_ASSIGN_OR_RETURN(
+      Tensor image,
+      image::decode_webp(contents, {.channels = o.channels,
+                                    .max_image_pixels = o.max_image_pixels}));
+  return with_webp_frames(call, std::move(image));
 }
 
 StatusOr<Tensor> decode_bmp(const RowCall& call) {
@@ -240,7 +274,9 @@ StatusOr<Tensor> decode_gif(const RowCall& call) {
 
 StatusOr<Tensor> decode_image(const RowCall& call) {
   PS_ASSIGN_OR_RETURN(const auto options, decode_params(Params(call)));
-  return image::decode_image(call.args[0].str(), options);
+  PS_ASSIGN_OR_RETURN(Tensor image,
+                      image::decode_image(call.args[0].str(), options));
+  return with_webp_frames(call, std::move(image));
 }
 
 StatusOr<Tensor> encode_jpeg(const RowCall& call) {
@@ -352,7 +388,7 @@ void add_image_ops(std::vector<NativeOp>& out) {
   add("decode_and_crop_jpeg", decoded_window, decode_and_crop_jpeg);
   add("extract_jpeg_shape", jpeg_shape, extract_jpeg_shape);
   add("decode_png", decoded, decode_png);
-  add("decode_webp", decoded, decode_webp);
+  add("decode_webp", decoded_webp, decode_webp);
   add("decode_bmp", decoded, decode_bmp);
   add("decode_gif", decoded_frames, decode_gif);
   add("decode_image", decoded_any, decode_image);

@@ -87,13 +87,17 @@ bool valid(const void* bits, std::int64_t i) {
 
 /// A dtype whose nulls are NaN.
 bool has_nan(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return dtype == DType::kFloat16 || dtype == DType::kFloat32 ||
+         dtype == DType::kFloat64;
 }
 
 void set_nan(Tensor& t, std::int64_t i) {
   const auto at = static_cast<std::size_t>(i);
-  if (t.dtype() == DType::kFloat32) {
-    t.mutable_as<float>()[at] = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  if (t.dtype() == DType::kFloat16) {
+    t.mutable_as<Float16>()[at] = to_float16(kNan);
+  } else if (t.dtype() == DType::kFloat32) {
+    t.mutable_as<float>()[at] = kNan;
   } else {
     t.mutable_as<double>()[at] = std::numeric_limits<double>::quiet_NaN();
   }

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kBlock = 512;
+constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 50;
+// Whether more of a map of holes follows: in a header of GNU's old format, and
+// in the blocks behind it.
+constexpr std::size_t kHolesGoOn = 482;
+constexpr std::size_t kMoreHolesGoOn = 504;
 // All that stands in front of a file to name it.
 constexpr std::size_t kMaxMeta = std::size_t{1} << 20;
 // Headers and padding do not count for max_record_bytes, but are held: this
@@ -62,9 +68,15 @@ std::size_t padded(std::uint64_t size) {
   return static_cast<std::size_t>((size + kBlock - 1) / kBlock * kBlock);
 }
 
-/// The path a pax header gives, or nothing.
-std::string pax_path(std::string_view records) {
+/// What a pax header says of the file behind it.
+struct Pax {
   std::string path;
+  std::optional<std::uint64_t> size;
+  bool sparse = false;
+};
+
+void read_pax(std::string_view records, Pax& pax) {
+  std::string sparse_name;
   while (!records.empty()) {
     std::size_t length = 0;
     const auto parsed = std::from_chars(
@@ -76,10 +88,22 @@ std::string pax_path(std::string_view records) {
     }
     const std::string_view record =
         records.substr(digits + 1, length - digits - 2);
-    if (record.substr(0, 5) == "path=") path = record.substr(5);
+    const std::size_t equals = std::min(record.find('='), record.size());
+    const std::string_view key = record.substr(0, equals);
+    const std::string_view value =
+        record.substr(std::min(equals + 1, record.size()));
+    if (key == "path" && !value.empty()) pax.path = value;
+    if (key == "GNU.sparse.name") sparse_name = value;
+    if (key.starts_with("GNU.sparse.")) pax.sparse = true;
+    std::uint64_t size = 0;
+    if (key == "size" &&
+        std::from_chars(value.data(), value.data() + value.size(), size).ec ==
+            std::errc()) {
+      pax.size = size;
+    }
     records.remove_prefix(length);
   }
-  return path;
+  if (!sparse_name.empty()) pax.path = std::move(sparse_name);
 }
 
 /// One file with the headers in front of it that name it.
@@ -92,6 +116,7 @@ struct Member {
   /// kIncomplete: all but its bytes is there; `file`, `end` and `regular` tell.
   bool named = false;
   bool regular = false;
+  bool sparse = false;  // its bytes are those between its holes
 };
 
 std::string name_of(std::string_view header) {
@@ -108,7 +133,7 @@ std::string name_of(std::string_view header) {
 
 Member read_member(std::string_view bytes, std::size_t start) {
   Member member;
-  std::string long_name;
+  Pax pax;
   std::size_t at = start;
   for (;;) {
     if (bytes.size() - at < kBlock) {
@@ -122,18 +147,39 @@ Member read_member(std::string_view bytes, std::size_t start) {
       return member;
     }
     std::uint64_t size = 0;
-    if (!checksum_fits(header) || !number_of(header.substr(124, 12), size) ||
-        size > (std::uint64_t{1} << 50)) {
+    if (!checksum_fits(header) || !number_of(header.substr(124, 12), size)) {
       member.kind = Member::Kind::kDamaged;
       return member;
     }
     const char type = header[156];
     const bool meta = type == 'L' || type == 'x' || type == 'g' || type == 'K';
-    const bool regular = type == '0' || type == '\0' || type == '7';
+    const bool old_sparse = type == 'S';
+    const bool regular =
+        type == '0' || type == '\0' || type == '7' || old_sparse;
+    if (!meta && pax.size) size = std::min(*pax.size, kMaxSize + 1);
+    if (size > kMaxSize) {
+      member.kind = Member::Kind::kDamaged;
+      return member;
+    }
     // Links, directories and devices have no bytes, whatever they say.
     const bool empty = type >= '1' && type <= '6';
     const std::size_t body = empty ? 0 : static_cast<std::size_t>(size);
-    const std::size_t end = at + kBlock + padded(body);
+    std::size_t front = kBlock;
+    // A map of many holes goes on in blocks of its own.
+    for (std::size_t flag = kHolesGoOn; old_sparse; flag = kMoreHolesGoOn) {
+      const std::size_t last = at + front - kBlock;
+      if (front > kMaxMeta) {
+        member.kind = Member::Kind::kDamaged;
+        return member;
+      }
+      if (bytes.size() - last < kBlock) {
+        member.needed = last + kBlock - start;
+        return member;
+      }
+      if (bytes[last + flag] == '\0') break;
+      front += kBlock;
+    }
+    const std::size_t end = at + front + padded(body);
     if (meta && end - start > kMaxMeta) {
       member.kind = Member::Kind::kDamaged;
       return member;
@@ -147,22 +193,21 @@ Member read_member(std::string_view bytes, std::size_t start) {
     if (meta) {
       const std::string_view content = bytes.substr(at + kBlock, body);
       if (type == 'L') {
-        long_name =
+        pax.path =
             content.substr(0, std::min(content.find('\0'), content.size()));
       } else if (type == 'x') {
-        if (std::string path = pax_path(content); !path.empty()) {
-          long_name = std::move(path);
-        }
+        read_pax(content, pax);
       }
       at = end;
       continue;
     }
     member.regular = regular;
     member.named = true;
-    member.file.begin = at + kBlock;
+    member.sparse = old_sparse || pax.sparse;
+    member.file.begin = at + front;
     member.file.size = body;
     member.file.name =
-        !long_name.empty() ? std::move(long_name) : name_of(header);
+        !pax.path.empty() ? std::move(pax.path) : name_of(header);
     member.needed = end - start;
     member.end = end;
     if (whole) {
@@ -396,6 +441,12 @@ class TarCut {
         refused = annotate(invalid_argument("the name '", member.file.name,
                                             "' leads out of the archive"),
                            place(begin));
+      } else if (member.sparse) {
+        refused = annotate(
+            make_error(StatusCode::kUnimplemented, "'", member.file.name,
+                       "' is a sparse file, which is not supported: write the "
+                       "archive without --sparse"),
+            place(begin));
       }
       key = std::move(own);
       any = true;

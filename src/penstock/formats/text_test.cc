@@ -382,6 +382,49 @@ TEST(Tar, NamesThatLeadOutAreRefused) {
       ElementsAre(HasSubstr("leads out of the archive"), HasSubstr("b.x")));
 }
 
+TEST(Tar, SparseFilesAreRefusedAndWhatFollowsIsRead) {
+  // Zeros of the content look like the end of the archive.
+  const std::string content = "x" + std::string(2000, '\0') + "x";
+  TarBuilder tar;
+  tar.file("1.x", "1").sparse("2.x", content, 0).file("3.x", "3");
+  tar.sparse("4.x", content, 3).file("4.y", "4").file("5.x", "5");
+  tar.sparse("notes", content, 2).file("6.x", "6");
+  tar.pax({"GNU.sparse.major=1", "GNU.sparse.name=7.x"});
+  tar.file("GNUSparseFile.0/7.x", content).file("8.x", "8");
+  const std::string bytes = tar.finish();
+  for (const std::size_t step : {100u, 512u, 100'000u}) {
+    EXPECT_THAT(
+        cut(TarSplitter(), bytes, step),
+        ElementsAre(HasSubstr("1.x"), HasSubstr("'2.x' is a sparse file"),
+                    HasSubstr("3.x"), HasSubstr("'4.x' is a sparse file"),
+                    HasSubstr("5.x"), HasSubstr("6.x"),
+                    HasSubstr("'7.x' is a sparse file"), HasSubstr("8.x")))
+        << step;
+  }
+}
+
+TEST(Tar, ASizeOfAPaxHeaderCounts) {
+  TarBuilder tar;
+  // Files above 8 GiB have none that counts in their own header.
+  tar.pax({"path=1.x", "size=700"}).file("other", "");
+  std::string bytes = tar.finish();
+  bytes.resize(bytes.size() - 1024);
+  TarBuilder rest;
+  bytes += std::string(1024, '7') + rest.file("2.x", "2").finish();
+  const auto samples = cut(TarSplitter(), bytes, 100'000);
+  ASSERT_EQ(samples.size(), 2u);
+  std::vector<TarFile> files;
+  ASSERT_TRUE(read_tar(samples[0], files).ok());
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].name, "1.x");
+  EXPECT_EQ(samples[0].substr(files[0].begin, files[0].size),
+            std::string(700, '7'));
+  const std::string lie =
+      TarBuilder().pax({"size=18446744073709551615"}).file("1.x", "").finish();
+  EXPECT_THAT(cut(TarSplitter(), lie, 100'000),
+              ElementsAre(HasSubstr("damaged header"), HasSubstr("1.x")));
+}
+
 TEST(Tar, KeysEndAtTheFirstDotOfTheLastPart) {
   std::string_view key;
   std::string_view field;

@@ -81,6 +81,20 @@ TEST(Color, ConvertsSpacesAsTensorFlowDoes) {
                         "uint8"));
 }
 
+TEST(Color, TurnsTheHueOfNegativeValuesAsTensorFlowDoes) {
+  const std::vector<float> values = {-0.5F, -0.25F, -0.125F, 0,
+                                     -0.5F, -0.25F, -0.75F,  0.25F,
+                                     -0.5F, -0.25F, -0.25F,  -0.25F};
+  const Tensor image =
+      Tensor::from(std::span<const float>(values), Shape{1, 4, 3});
+  expect_floats(adjust_hue(image, 0.2F),
+                {-0.3F, -0.5F, -0.125F, 0, -0.15F, -0.5F, -0.75F, -0.2F, 0.25F,
+                 -0.25F, -0.25F, -0.25F});
+  expect_floats(adjust_hue(image, -0.4F),
+                {-0.125F, -0.15F, -0.5F, -0.5F, -0.05F, 0, 0.25F, -0.75F, -0.6F,
+                 -0.25F, -0.25F, -0.25F});
+}
+
 TEST(Color, StandardizesEachPicture) {
   const std::vector<float> expected = {-1.0701709F,  0.8928135F,   -0.86354095F,
                                        1.4093882F,   -1.1218283F,  0.14894572F,

@@ -5,8 +5,11 @@
 // way. A picture that needs none of it is decoded straight into the result.
 #include <spng.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "penstock/image/decode.h"
 
@@ -20,6 +23,9 @@ using Context = std::unique_ptr<spng_ctx, FreeContext>;
 
 // Chunks that are no pixels (text, profiles) may take this much.
 constexpr std::size_t kMaxChunkBytes = std::size_t{64} << 20;
+// What libpng takes for a gamma, in 1/100000.
+constexpr std::uint32_t kLeastGamma = 16;
+constexpr std::uint32_t kMostGamma = 625'000'000;
 // Its name and checksum.
 constexpr std::string_view kLastChunk = "IEND\xAE\x42\x60\x82";
 
@@ -35,6 +41,8 @@ struct Stored {
   spng_plte palette{};
   spng_trns transparent{};
   bool has_transparent = false;
+  std::uint32_t gamma = 0;  // in 1/100000; 0 if the file does not say
+  std::uint32_t significant_bits = 0;
 
   bool has_palette() const {
     return header.color_type == SPNG_COLOR_TYPE_INDEXED;
@@ -121,17 +129,119 @@ class Samples {
   std::uint32_t depth_;
 };
 
-// libpng's grey with TensorFlow's weights: 0.299, 0.587, 0.114 in 1/32768, and
-// rounded only for 16 bits.
-std::uint32_t grey_of(const Pixel& p, int bit_depth) {
-  if (p.r == p.g && p.r == p.b) return p.r;
-  const std::uint32_t sum = p.r * 9797 + p.g * 19234 + p.b * 3737;
-  return (sum + (bit_depth == 16 ? 16384 : 0)) >> 15;
-}
+// libpng's grey with TensorFlow's weights: 0.299, 0.587, 0.114 in 1/32768. The
+// weights are for light, so where the file tells its gamma the samples go
+// through tables to light and back; without it they are taken as they are, and
+// the sum is rounded only for 16 bits.
+class Grey {
+ public:
+  Grey(const Stored& stored, int channels, bool narrowed)
+      : wide_(stored.header.bit_depth == 16) {
+    const std::int64_t gamma = stored.gamma;
+    if (channels > 2 || stored.grey() || gamma == 0) return;
+    const std::int64_t screen = reciprocal(gamma);
+    if (!significant(gamma) && !significant(screen)) return;
+    if (!wide_) {
+      to_light_ = bytes(screen);
+      from_light_ = bytes(reciprocal(screen));
+      return;
+    }
+    // Of 16 bits libpng looks up the upper ones: 11 for a result of 8.
+    const std::uint32_t bits = stored.significant_bits;
+    if (bits > 0 && bits < 16) shift_ = 16 - bits;
+    if (narrowed) shift_ = std::max(shift_, 5U);
+    shift_ = std::min(shift_, 8U);
+    to_light_ = words(screen);
+    from_light_ = words(reciprocal(screen));
+    if (narrowed) {
+      unchanged_ = rounded_words();
+    } else if (shift_ > 0) {
+      unchanged_ = words(kOne);
+    }
+  }
+
+  std::uint32_t operator()(const Pixel& p) const {
+    const bool plain = p.r == p.g && p.r == p.b;
+    if (plain) return unchanged_.empty() ? p.r : unchanged_[p.r >> shift_];
+    if (to_light_.empty()) {
+      return (weighted(p.r, p.g, p.b) + (wide_ ? kHalf : 0)) >> 15;
+    }
+    const std::uint32_t light =
+        (weighted(to_light_[p.r >> shift_], to_light_[p.g >> shift_],
+                  to_light_[p.b >> shift_]) +
+         kHalf) >>
+        15;
+    return from_light_[light >> shift_];
+  }
+
+ private:
+  using Table = std::vector<std::uint16_t>;
+  static constexpr std::uint32_t kHalf = 16384;
+  static constexpr std::int64_t kOne = 100'000;
+
+  static std::uint32_t weighted(std::uint32_t r, std::uint32_t g,
+                                std::uint32_t b) {
+    return r * 9797 + g * 19234 + b * 3737;
+  }
+  static std::int64_t reciprocal(std::int64_t gamma) {
+    return static_cast<std::int64_t>(
+        std::floor(1e10 / static_cast<double>(gamma) + 0.5));
+  }
+  static bool significant(std::int64_t gamma) {
+    return gamma < kOne - 5'000 || gamma > kOne + 5'000;
+  }
+  static std::uint16_t corrected(double fraction, double full,
+                                 std::int64_t gamma) {
+    const double power = static_cast<double>(gamma) * 1e-5;
+    return static_cast<std::uint16_t>(
+        std::floor(full * std::pow(fraction, power) + 0.5));
+  }
+
+  static Table bytes(std::int64_t gamma) {
+    Table table(256);
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      table[i] = significant(gamma)
+                     ? corrected(static_cast<double>(i) / 255, 255, gamma)
+                     : static_cast<std::uint16_t>(i);
+    }
+    return table;
+  }
+  Table words(std::int64_t gamma) const {
+    Table table(std::size_t{1} << (16 - shift_));
+    const auto most = static_cast<std::uint32_t>(table.size() - 1);
+    for (std::uint32_t i = 0; i <= most; ++i) {
+      table[i] =
+          significant(gamma)
+              ? corrected(i * (1.0 / most), 65535, gamma)
+              : static_cast<std::uint16_t>((i * 65535 + most / 2) / most);
+    }
+    return table;
+  }
+  /// Those whose upper byte is the nearest one.
+  Table rounded_words() const {
+    Table table(std::size_t{1} << (16 - shift_), 65535);
+    const auto most = static_cast<std::uint32_t>(table.size() - 1);
+    std::size_t last = 0;
+    for (std::uint32_t byte = 0; byte < 255; ++byte) {
+      const std::uint32_t bound =
+          ((byte * 257 + 128) * most + 32768) / 65535 + 1;
+      for (; last < bound; ++last) {
+        table[last] = static_cast<std::uint16_t>(byte * 257);
+      }
+    }
+    return table;
+  }
+
+  bool wide_;
+  std::uint32_t shift_ = 0;
+  Table to_light_;
+  Table from_light_;
+  Table unchanged_;  // for pixels that are grey
+};
 
 template <class T>
-void convert_row(const Stored& stored, const std::uint8_t* in, int channels,
-                 T* out) {
+void convert_row(const Stored& stored, const Grey& grey, const std::uint8_t* in,
+                 int channels, T* out) {
   const Samples samples(stored, in);
   const auto narrow = [&](std::uint32_t v) -> T {
     const bool wide = stored.header.bit_depth == 16;
@@ -143,7 +253,7 @@ void convert_row(const Stored& stored, const std::uint8_t* in, int channels,
   for (std::int64_t x = 0; x < stored.header.width; ++x, out += channels) {
     const Pixel p = samples.pixel(x);
     if (channels < 3) {
-      out[0] = narrow(grey_of(p, stored.header.bit_depth));
+      out[0] = narrow(grey(p));
     } else {
       out[0] = narrow(p.r);
       out[1] = narrow(p.g);
@@ -173,6 +283,17 @@ StatusOr<Stored> read_header(spng_ctx* context, const PngOptions& options) {
   const int e = spng_get_trns(context, &stored.transparent);
   if (e != 0 && e != SPNG_ECHUNKAVAIL) return failure("chunk tRNS", e);
   stored.has_transparent = e == 0;
+  std::uint8_t intent = 0;
+  if (spng_get_srgb(context, &intent) == 0) {
+    stored.gamma = 45455;
+  } else if (spng_get_gama_int(context, &stored.gamma) != 0 ||
+             stored.gamma < kLeastGamma || stored.gamma > kMostGamma) {
+    stored.gamma = 0;
+  }
+  if (spng_sbit sbit; spng_get_sbit(context, &sbit) == 0) {
+    stored.significant_bits =
+        std::max({sbit.red_bits, sbit.green_bits, sbit.blue_bits});
+  }
   return stored;
 }
 
@@ -243,16 +364,17 @@ StatusOr<Tensor> decode_png(std::string_view contents,
     return failure("the last chunk is cut or damaged");
   }
   if (direct) return image;
+  const Grey grey(stored, channels, wanted_depth == 8);
   const std::size_t row_bytes = bytes / static_cast<std::size_t>(height);
   for (std::int64_t y = 0; y < height; ++y) {
     const auto* row = reinterpret_cast<const std::uint8_t*>(target) +
                       static_cast<std::size_t>(y) * row_bytes;
     const std::int64_t at = y * width * channels;
     if (wanted_depth == 8) {
-      convert_row(stored, row, channels,
+      convert_row(stored, grey, row, channels,
                   image.mutable_as<std::uint8_t>().data() + at);
     } else {
-      convert_row(stored, row, channels,
+      convert_row(stored, grey, row, channels,
                   image.mutable_as<std::uint16_t>().data() + at);
     }
   }

@@ -141,6 +141,44 @@ TEST(DecodePng, AddsAndDropsChannels) {
               HasSubstr("dtype must be uint8 or uint16, got float32"));
 }
 
+TEST(DecodePng, WeighsTheColoursOfGreyAsTensorFlowDoes) {
+  const std::pair<std::string, std::string> gamma = {
+      "gAMA", std::string("\x00\x00\xB1\x8F", 4)};  // 45455
+  const std::pair<std::string, std::string> one = {
+      "gAMA", std::string("\x00\x01\x86\xA0", 4)};
+  const std::pair<std::string, std::string> srgb = {"sRGB", std::string(1, 0)};
+  const std::pair<std::string, std::string> bits = {"sBIT", "\x0C\x0C\x0C"};
+  PngFile file;
+  file.height = 1;
+  file.width = 3;
+  using Bytes = std::vector<std::uint8_t>;
+  using Words = std::vector<std::uint16_t>;
+  const auto expect = [&](std::vector<std::pair<std::string, std::string>> with,
+                          const Bytes& bytes, const Words& words) {
+    file.chunks = std::move(with);
+    const std::string png = file.encode();
+    EXPECT_THAT(decode_png(png, {.channels = 1})->as<std::uint8_t>(),
+                ElementsAreArray(bytes));
+    EXPECT_THAT(decode_png(png, {.channels = 1, .dtype = DType::kUInt16})
+                    ->as<std::uint16_t>(),
+                ElementsAreArray(words));
+  };
+  file.samples = {10, 200, 30, 250, 5, 128, 77, 77, 77};
+  expect({}, {123, 92, 77}, {31611, 23644, 19789});
+  expect({one}, {123, 92, 77}, {31611, 23644, 19789});
+  expect({gamma}, {157, 150, 77}, {40349, 38550, 19789});
+  expect({one, srgb}, {157, 150, 77}, {40349, 38550, 19789});
+  file.bit_depth = 16;
+  file.samples = {2600, 51300, 7800, 64100, 1300, 32900, 19800, 19800, 19800};
+  expect({}, {124, 92, 77}, {31779, 23680, 19800});
+  expect({gamma}, {157, 150, 77}, {40336, 38478, 19800});
+  expect({gamma, bits}, {157, 150, 77}, {40339, 38477, 19797});
+  // As wide as the file, and colours stay as they are.
+  EXPECT_EQ(decode_png(file.encode(), {.dtype = DType::kUInt16})
+                ->as<std::uint16_t>()[1],
+            51300);
+}
+
 TEST(DecodePng, KnowsTransparentColours) {
   PngFile file;
   file.height = 1;

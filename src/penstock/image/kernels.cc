@@ -331,8 +331,8 @@ HWY_INLINE void change_colour(F d, float amount, V& r, V& g, V& b) {
   const V one = hn::Set(d, 1);
   const V six = hn::Set(d, 6);
   const V most = hn::Max(r, hn::Max(g, b));
-  const V range = hn::Sub(most, hn::Min(r, hn::Min(g, b)));
-  V s = hn::IfThenElseZero(hn::Gt(most, zero), hn::Div(range, most));
+  const V least = hn::Min(r, hn::Min(g, b));
+  const V range = hn::Sub(most, least);
   const V norm = hn::Div(one, hn::Mul(six, range));
   const V red = hn::Mul(norm, hn::Sub(g, b));
   const V green = hn::Add(hn::Mul(norm, hn::Sub(b, r)), hn::Set(d, 2.0F / 6));
@@ -344,8 +344,6 @@ HWY_INLINE void change_colour(F d, float amount, V& r, V& g, V& b) {
   if constexpr (kHue) {
     h = hn::Add(h, hn::Set(d, amount));
     h = hn::Sub(h, hn::Floor(h));
-  } else {
-    s = hn::Min(hn::Max(hn::Mul(s, hn::Set(d, amount)), zero), one);
   }
   const V dh = hn::Mul(h, six);
   const auto ramp = [&](V x)
@@ -354,6 +352,14 @@ HWY_INLINE void change_colour(F d, float amount, V& r, V& g, V& b) {
   const V fr = ramp(hn::Sub(hn::Abs(hn::Sub(dh, hn::Set(d, 3))), one));
   const V fg = ramp(hn::Sub(two, hn::Abs(hn::Sub(dh, two))));
   const V fb = ramp(hn::Sub(two, hn::Abs(hn::Sub(dh, hn::Set(d, 4)))));
+  if constexpr (kHue) {
+    r = hn::Add(least, hn::Mul(range, fr));
+    g = hn::Add(least, hn::Mul(range, fg));
+    b = hn::Add(least, hn::Mul(range, fb));
+    return;
+  }
+  V s = hn::IfThenElseZero(hn::Gt(most, zero), hn::Div(range, most));
+  s = hn::Min(hn::Max(hn::Mul(s, hn::Set(d, amount)), zero), one);
   const V rest = hn::Sub(one, s);
   r = hn::Mul(hn::Add(rest, hn::Mul(s, fr)), most);
   g = hn::Mul(hn::Add(rest, hn::Mul(s, fg)), most);

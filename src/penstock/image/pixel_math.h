@@ -29,15 +29,19 @@ inline Hsv to_hsv(const Rgb& p) {
   return out;
 }
 
-inline Rgb to_rgb(const Hsv& p) {
-  const float dh = p.h * 6;
+/// How much of the range of a pixel's values each channel has at hue `h`.
+inline Rgb hue_ramps(float h) {
+  const float dh = h * 6;
   const auto ramp = [](float x) { return std::clamp(x, 0.0F, 1.0F); };
-  const float r = ramp(std::abs(dh - 3) - 1);
-  const float g = ramp(2 - std::abs(dh - 2));
-  const float b = ramp(2 - std::abs(dh - 4));
+  return {ramp(std::abs(dh - 3) - 1), ramp(2 - std::abs(dh - 2)),
+          ramp(2 - std::abs(dh - 4))};
+}
+
+inline Rgb to_rgb(const Hsv& p) {
+  const Rgb part = hue_ramps(p.h);
   const float rest = 1 - p.s;
-  return {(rest + p.s * r) * p.v, (rest + p.s * g) * p.v,
-          (rest + p.s * b) * p.v};
+  return {(rest + p.s * part.r) * p.v, (rest + p.s * part.g) * p.v,
+          (rest + p.s * part.b) * p.v};
 }
 
 inline Rgb saturated(const Rgb& p, float factor) {
@@ -46,11 +50,15 @@ inline Rgb saturated(const Rgb& p, float factor) {
   return to_rgb(hsv);
 }
 
+/// Without the saturation, which says nothing of pixels that are negative.
 inline Rgb hue_turned(const Rgb& p, float delta) {
-  Hsv hsv = to_hsv(p);
-  hsv.h += delta;
-  hsv.h -= std::floor(hsv.h);
-  return to_rgb(hsv);
+  float h = to_hsv(p).h + delta;
+  h -= std::floor(h);
+  const float least = std::min(p.r, std::min(p.g, p.b));
+  const float range = std::max(p.r, std::max(p.g, p.b)) - least;
+  const Rgb part = hue_ramps(h);
+  return {least + range * part.r, least + range * part.g,
+          least + range * part.b};
 }
 
 }  // namespace penstock::image

@@ -381,7 +381,7 @@ TEST(Kernels, ChangeColoursAsTheReferenceDoes) {
         // Grey and black pixels have no hue.
         std::memset(in.mutable_data(), 0, 3 * dtype_size(dtype));
         if (dtype == DType::kFloat32) {
-          for (float& v : in.mutable_as<float>()) v /= 255;
+          for (float& v : in.mutable_as<float>()) v = v / 255 - 0.25F;
         }
         Tensor a = Tensor::allocate(dtype, in.shape()).value();
         Tensor b = Tensor::allocate(dtype, in.shape()).value();

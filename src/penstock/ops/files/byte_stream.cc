@@ -17,7 +17,7 @@ constexpr std::int64_t kAhead = std::int64_t{8} << 20;
 
 StatusOr<std::unique_ptr<ByteStream>> ByteStream::open(
     FileSystem& fs, const std::string& path, Compression compression,
-    bool (*zlib)(std::string_view)) {
+    bool (*plain)(std::string_view)) {
   std::unique_ptr<ByteStream> stream(new ByteStream);
   PS_ASSIGN_OR_RETURN(stream->file_, fs.open(path));
   PS_ASSIGN_OR_RETURN(stream->size_, stream->file_->size());
@@ -27,9 +27,12 @@ StatusOr<std::unique_ptr<ByteStream>> ByteStream::open(
                         stream->read_file(first, kSniffed));
     stream->file_offset_ = 0;
     const std::string_view bytes(first, n);
-    compression = sniff_compression(
-        bytes,
-        zlib != nullptr ? zlib(bytes) : looks_like_zlib(bytes, n < kSniffed));
+    if (plain != nullptr && plain(bytes)) {
+      compression = Compression::kNone;
+    } else {
+      compression = sniff_compression(
+          bytes, plain != nullptr || looks_like_zlib(bytes, n < kSniffed));
+    }
   }
   stream->fs_ = &fs;
   stream->path_ = path;

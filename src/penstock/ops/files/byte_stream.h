@@ -12,11 +12,11 @@ namespace penstock::ops {
 
 class ByteStream {
  public:
-  /// `zlib` tells kAuto whether a stream that begins so is zlib; without it
-  /// that is seen by inflating what the stream begins with.
+  /// `plain` tells kAuto that a stream that begins so is not compressed;
+  /// without it zlib is seen by inflating what the stream begins with.
   static StatusOr<std::unique_ptr<ByteStream>> open(
       FileSystem& fs, const std::string& path, Compression compression,
-      bool (*zlib)(std::string_view first_bytes) = nullptr);
+      bool (*plain)(std::string_view first_bytes) = nullptr);
 
   /// Fills `out`; gives less only at the end of the stream.
   StatusOr<std::size_t> read(char* out, std::size_t size);

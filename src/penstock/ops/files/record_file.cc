@@ -181,7 +181,7 @@ class RecordFile final : public SequencerOp {
   Status open(Reading& state) const {
     PS_ASSIGN_OR_RETURN(state.stream,
                         ByteStream::open(*format_->fs, path_,
-                                         format_->compression, format_->zlib));
+                                         format_->compression, format_->plain));
     if (state.offset > 0) return state.stream->skip_to(state.offset);
     return absl::OkStatus();
   }

@@ -19,9 +19,9 @@ struct RecordFormat {
   std::string op;
   std::shared_ptr<const Splitter> splitter;
   Compression compression = Compression::kNone;
-  /// For kAuto, where the format itself tells whether a stream that begins so
-  /// must be zlib.
-  bool (*zlib)(std::string_view first_bytes) = nullptr;
+  /// For kAuto, where the format itself tells that a stream that begins so is
+  /// not compressed.
+  bool (*plain)(std::string_view first_bytes) = nullptr;
   std::int64_t max_record_bytes = std::int64_t{1} << 30;
   /// Elements are (record, its offset in the uncompressed file).
   bool with_offsets = false;

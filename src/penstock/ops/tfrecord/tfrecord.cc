@@ -19,9 +19,11 @@
 namespace penstock::ops {
 namespace {
 
-bool looks_like_zlib(std::string_view bytes) {
-  return bytes.size() < tfrecord::kHeaderBytes ||
-         !tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes)).ok();
+/// A length may look like the beginning of any compressed stream; its checksum
+/// does not.
+bool is_plain(std::string_view bytes) {
+  return bytes.size() >= tfrecord::kHeaderBytes &&
+         tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes)).ok();
 }
 
 class TFRecordLayout final : public RecordLayout {
@@ -101,7 +103,8 @@ StatusOr<bool> is_compressed(FileSystem& fs, const std::string& path) {
       const std::size_t n,
       file->read_at(0, {reinterpret_cast<std::byte*>(first), sizeof(first)}));
   const std::string_view bytes(first, n);
-  return sniff_compression(bytes, looks_like_zlib(bytes)) != Compression::kNone;
+  return !is_plain(bytes) &&
+         sniff_compression(bytes, /*zlib=*/true) != Compression::kNone;
 }
 
 std::string tfrecord_identity(const TFRecordOptions& options) {
@@ -162,7 +165,7 @@ StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
   format->op = "tfrecord";
   format->splitter = std::make_shared<tfrecord::RecordSplitter>(options.verify);
   format->compression = options.compression;
-  format->zlib = looks_like_zlib;
+  format->plain = is_plain;
   format->max_record_bytes = options.max_record_bytes;
   format->fs = &fs;
   format->identity = tfrecord_identity(options);

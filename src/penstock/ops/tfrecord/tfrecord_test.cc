@@ -94,6 +94,20 @@ TEST(TFRecord, ReadsWhatWasWrittenInEveryCompression) {
   }
 }
 
+TEST(TFRecord, AutoKnowsAPlainFileByTheChecksumOfItsLength) {
+  // Lengths of 1F 8B 08 and 78 9C, as gzip and zlib begin.
+  for (const std::size_t size : {0x088b1fu, 0x9c78u}) {
+    const std::vector<std::string> records{std::string(size, 'r'), "two"};
+    const std::string path = written(records);
+    for (const UseIndex index : {UseIndex::kAuto, UseIndex::kNever}) {
+      EXPECT_TRUE(strings(Dataset::tfrecord(
+                              path, {.compression = "auto", .index = index})
+                              .to_list()) == records)
+          << size;
+    }
+  }
+}
+
 TEST(TFRecord, PlainFilesAreReadByIndex) {
   const std::string a = written(numbered(70));
   const std::string b = written({"x", "", "z"});
