@@ -119,6 +119,22 @@ TEST(Lifetime, CloseFromAnotherThreadEndsAWaitingNext) {
   consumer.join();
 }
 
+TEST(Lifetime, ANextBesideACloseTakesWhatItHasOfABlock) {
+  // close() lets the run go before it gets at the iterator, which may be in
+  // next(): that tells the run how much of its block is left.
+  for (int before = 1; before < 60; ++before) {
+    Iterator it = Dataset::range(100)
+                      .map([](std::int64_t x) { return x; })
+                      .prefetch(8)
+                      .iterator();
+    for (int i = 0; i < before; ++i) ASSERT_TRUE(it.next());
+    it.core().run().close();
+    while (it.try_next().ok()) {
+    }
+    EXPECT_EQ(it.try_next().status().code(), StatusCode::kCancelled);
+  }
+}
+
 TEST(Lifetime, NoThreadBeyondTheBaseWorkersRemains) {
   {
     // Twenty blocking calls at once need as many threads.
