@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "penstock/penstock.h"
@@ -286,6 +287,37 @@ TEST(LifetimeDeathTest, WithoutAnyThreadAnIteratorIsRefused) {
           }
         }
         std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// The system refuses more than a little memory besides what there is.
+void refuse_memory() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  constexpr rlim_t kMore = rlim_t{64} << 20;
+  const rlimit limit{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMore,
+                     RLIM_INFINITY};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(91);
+}
+
+TEST(LifetimeDeathTest, AWindowLargerThanTheAddressSpaceIsAnError) {
+#ifdef PENSTOCK_SANITIZED
+  GTEST_SKIP() << "the sanitizers take more address space than any limit";
+#endif
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        Iterator it = Dataset::range(1'000'000'000)
+                          .filter([](std::int64_t) { return true; })
+                          .shuffle(500'000'000, 1)
+                          .prefetch(0)
+                          .iterator();
+        refuse_memory();
+        const auto got = it.try_next();
+        if (got.status().code() != StatusCode::kResourceExhausted) _exit(1);
+        std::exit(it.try_next().ok() ? 0 : 2);
       },
       ::testing::ExitedWithCode(0), "");
 }
