@@ -488,7 +488,7 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     if (work.dry_run) return true;
     running_ = true;
     critical_ = demand.critical && out.empty();
-    room_ = std::min({allowed, affordable,
+    room_ = std::min({allowed, affordable, run_.config().max_block_rows,
                       traits_.user_code     ? user_room_
                       : traits_.groups_rows ? kGroupedRoomRows
                                             : kRoomRows});
