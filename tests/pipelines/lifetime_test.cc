@@ -1,11 +1,13 @@
 // Cancel, close, exit and fork, with user calls under way.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "penstock/penstock.h"
@@ -119,6 +121,22 @@ TEST(Lifetime, CloseFromAnotherThreadEndsAWaitingNext) {
   consumer.join();
 }
 
+TEST(Lifetime, ANextBesideACloseTakesWhatItHasOfABlock) {
+  // close() lets the run go before it gets at the iterator, which may be in
+  // next(): that tells the run how much of its block is left.
+  for (int before = 1; before < 60; ++before) {
+    Iterator it = Dataset::range(100)
+                      .map([](std::int64_t x) { return x; })
+                      .prefetch(8)
+                      .iterator();
+    for (int i = 0; i < before; ++i) ASSERT_TRUE(it.next());
+    it.core().run().close();
+    while (it.try_next().ok()) {
+    }
+    EXPECT_EQ(it.try_next().status().code(), StatusCode::kCancelled);
+  }
+}
+
 TEST(Lifetime, NoThreadBeyondTheBaseWorkersRemains) {
   {
     // Twenty blocking calls at once need as many threads.
@@ -181,6 +199,125 @@ TEST(LifetimeDeathTest, AStaticIteratorMayOutliveMain) {
                                  .iterator();
         (void)it.next();
         std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+struct IteratesAtTheEnd {
+  std::unique_ptr<Iterator> it;
+  ~IteratesAtTheEnd() {
+    StatusOr<std::optional<Element>> got;
+    do {
+      got = it->try_next();
+    } while (got.ok() && *got);
+    if (got.status().code() != StatusCode::kCancelled) _exit(1);
+    try {
+      (void)Dataset::range(3).to_list();
+      _exit(2);
+    } catch (const Error& error) {
+      if (error.code() != StatusCode::kCancelled) _exit(3);
+    }
+  }
+};
+
+TEST(LifetimeDeathTest, WhatIteratesAfterMainIsToldThatTheProcessEnds) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        static IteratesAtTheEnd late;  // destroyed after the workers stopped
+        late.it = std::make_unique<Iterator>(Dataset::range(1'000'000)
+                                                 .map([](std::int64_t x) {
+                                                   std::this_thread::sleep_for(
+                                                       milliseconds(1));
+                                                   return x;
+                                                 })
+                                                 .iterator());
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// The system refuses every further thread, as a container's limit does.
+void refuse_threads() {
+  constexpr int kNobodyElse = 61234;
+  if (geteuid() == 0 && (setgid(kNobodyElse) != 0 || setuid(kNobodyElse) != 0))
+    _exit(90);
+  const rlimit one{1, 1};
+  if (setrlimit(RLIMIT_NPROC, &one) != 0) _exit(91);
+}
+
+TEST(LifetimeDeathTest, PipelinesGoOnWithTheThreadsThereAre) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(30);
+        (void)Dataset::range(1).to_list();
+        refuse_threads();
+        const auto nap = [](std::int64_t x) {
+          std::this_thread::sleep_for(milliseconds(10));
+          return x;
+        };
+        // More calls than threads wait at once, and calls that wait for others.
+        if (Dataset::range(40).map(nap).to_list().size() != 40) std::exit(1);
+        const auto inner = [&](std::int64_t x) {
+          return static_cast<std::int64_t>(
+              Dataset::range(x).map(nap).to_list().size());
+        };
+        const auto sum = [](std::int64_t a, std::int64_t b) { return a + b; };
+        const Element total =
+            Dataset::range(10).map(inner).reduce(std::int64_t{0}, sum);
+        std::exit(total[0].value<std::int64_t>() == 45 ? 0 : 2);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST(LifetimeDeathTest, WithoutAnyThreadAnIteratorIsRefused) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        refuse_threads();
+        for (int i = 0; i < 3; ++i) {
+          try {
+            (void)Dataset::range(10).to_list();
+            std::exit(1);
+          } catch (const Error& error) {
+            if (error.code() != StatusCode::kResourceExhausted) std::exit(2);
+          }
+        }
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// The system refuses more than a little memory besides what there is.
+void refuse_memory() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  constexpr rlim_t kMore = rlim_t{64} << 20;
+  const rlimit limit{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kMore,
+                     RLIM_INFINITY};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(91);
+}
+
+TEST(LifetimeDeathTest, AWindowLargerThanTheAddressSpaceIsAnError) {
+#ifdef PENSTOCK_SANITIZED
+  GTEST_SKIP() << "the sanitizers take more address space than any limit";
+#endif
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        Iterator it = Dataset::range(1'000'000'000)
+                          .filter([](std::int64_t) { return true; })
+                          .shuffle(500'000'000, 1)
+                          .prefetch(0)
+                          .iterator();
+        refuse_memory();
+        const auto got = it.try_next();
+        if (got.status().code() != StatusCode::kResourceExhausted) _exit(1);
+        std::exit(it.try_next().ok() ? 0 : 2);
       },
       ::testing::ExitedWithCode(0), "");
 }

@@ -29,7 +29,9 @@ class ForwardingScheduler : public Scheduler {
 
   const Clock& clock() const override { return under().clock(); }
   int cpu_budget() const override { return under().cpu_budget(); }
-  void add(std::shared_ptr<Run> run) override { under().add(std::move(run)); }
+  Status add(std::shared_ptr<Run> run) override {
+    return under().add(std::move(run));
+  }
   void remove(Run* run) override { under().remove(run); }
   void notify(Run* run) override { under().notify(run); }
   bool wait(Run* run, const std::function<bool()>& done,

@@ -318,8 +318,8 @@ struct SequencerTraits {
 struct MemoryNeed {
   /// Judged by the rows it holds; 0: by those that wait at its input.
   std::int64_t bytes = 0;
-  /// What the user can do besides raising memory_budget.
-  std::string_view remedy = "make the buffer smaller";
+  /// What the user can do besides raising memory_budget, if anything.
+  std::string_view remedy = "";
 };
 
 /// What `rows` rows take, if `known` rows take `bytes`; 0 if none are known.

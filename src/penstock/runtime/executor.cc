@@ -6,12 +6,17 @@
 // without tokens, as many calls at once as their width says. A monitor looks
 // every 2 ms for calls that wait.
 //
+// Where the system gives no more threads, those there are go on: the monitor
+// asks again, and a worker that waits in a nested next() works meanwhile for
+// what it waits for, since all others may wait as it does.
+//
 // Locks. mutex_ guards the lists of runs and threads; it is never held while a
 // Run's lock is taken. Order: mutex_ before a thread's call_mutex
 // (call_watch.h).
 //
-// Lifetime. The executor is leaked at exit. Threads hold a shared_ptr to the
-// Run they work for only while they work for it.
+// Lifetime. The executor is leaked at exit: the workers stop, and the thread
+// that ends the process is told so where it would wait for them. Threads hold a
+// shared_ptr to the Run they work for only while they work for it.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -23,6 +28,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -67,18 +73,25 @@ class Executor final : public Scheduler {
     return budget_.load(std::memory_order_relaxed);
   }
 
-  void add(std::shared_ptr<Run> run) override {
+  Status add(std::shared_ptr<Run> run) override {
+    if (ends_here()) {
+      return absl::CancelledError(
+          "the process ends: no pipeline can be started any more");
+    }
     std::lock_guard lock(mutex_);
+    spawn_base_locked();
+    if (!monitor_started_) monitor_started_ = start([this] { monitor(); });
+    if (base_threads_ == 0 || !monitor_started_) {
+      return absl::ResourceExhaustedError(
+          "no thread can be started: is there a limit of processes (ulimit -u, "
+          "or pids.max of the cgroup)?");
+    }
     auto next = std::make_shared<RunList>(*runs_);
     next->push_back(std::move(run));
     runs_ = std::move(next);
     youngest_run_ = clock().now();
-    spawn_base_locked();
-    if (!monitor_started_) {
-      monitor_started_ = true;
-      std::thread([this] { monitor(); }).detach();
-    }
     monitor_wake_.notify_one();
+    return absl::OkStatus();
   }
 
   void remove(Run* run) override {
@@ -101,15 +114,17 @@ class Executor final : public Scheduler {
 
   bool wait(Run* run, const std::function<bool()>& done,
             std::int64_t timeout_ns) override {
+    if (ends_here()) run->cancel();  // nobody works for it any more
     WorkerThread* self = t_worker;
     bool released = false;
     int previous = kNoCall;
     Run* outer = nullptr;
-    bool in_time = true;
+    Stage* outer_stage = nullptr;
     if (self != nullptr) {
       std::lock_guard lock(self->call_mutex);
       previous = self->state;
       outer = self->run;
+      outer_stage = self->stage;
       self->state = kNestedWait;
       if (self->has_token && previous != kDetached) {
         self->has_token = false;
@@ -124,15 +139,7 @@ class Executor final : public Scheduler {
       if (outer) outer->adjust_cpu(-1);
       give_token();
     }
-    {
-      std::unique_lock lock(run->mutex());
-      if (timeout_ns < 0) {
-        run->waiters().wait(lock, done);
-      } else {
-        in_time = run->waiters().wait_for(
-            lock, std::chrono::nanoseconds(timeout_ns), done);
-      }
-    }
+    const bool in_time = await(self, *run, done, timeout_ns);
     if (self != nullptr) {
       nested_waits_.fetch_sub(1);
       kick();
@@ -142,6 +149,8 @@ class Executor final : public Scheduler {
       }
       std::lock_guard lock(self->call_mutex);
       self->has_token = released;
+      self->run = outer;
+      self->stage = outer_stage;
       self->state = previous;
       ++self->call;
     }
@@ -196,10 +205,75 @@ class Executor final : public Scheduler {
     if (give_back) give_token();
   }
 
-  void stop() { stopping_.store(true); }
+  void stop() {
+    exiting_.store(std::this_thread::get_id());
+    stopping_.store(true);
+  }
 
  private:
   using RunList = std::vector<std::shared_ptr<Run>>;
+
+  /// Whether the calling thread ends the process. Others may wait: they are not
+  /// there for long.
+  bool ends_here() const {
+    return stopping_.load(std::memory_order_relaxed) &&
+           exiting_.load() == std::this_thread::get_id();
+  }
+
+  bool await(WorkerThread* self, Run& run, const std::function<bool()>& done,
+             std::int64_t timeout_ns) {
+    const auto is_called = [&] {
+      return done() || (self != nullptr && short_of_threads_.load());
+    };
+    const std::int64_t since = timeout_ns < 0 ? 0 : clock().now();
+    std::int64_t left = timeout_ns;
+    std::unique_lock lock(run.mutex());
+    while (!done()) {
+      if (timeout_ns < 0) {
+        run.waiters().wait(lock, is_called);
+      } else if (left < 0 ||
+                 !run.waiters().wait_for(lock, std::chrono::nanoseconds(left),
+                                         is_called)) {
+        return done();
+      }
+      if (done()) break;
+      lock.unlock();
+      const bool did = work_while_waiting(*self, run);
+      lock.lock();
+      if (!did) {
+        run.waiters().wait_for(lock, std::chrono::nanoseconds(kTickNs), done);
+      }
+      if (timeout_ns >= 0) left = timeout_ns - (clock().now() - since);
+    }
+    return true;
+  }
+  // Inside a call of another run, whose state wait() puts back.
+  bool work_while_waiting(WorkerThread& self, Run& run) {
+    self.has_token = false;
+    const std::int64_t outer_tokenless_since = self.tokenless_since;
+    const bool outer_borrowed = std::exchange(self.borrowed_token, false);
+    Work work;
+    bool found = run.claim(ClaimKind::kElastic, work);
+    if (!found && try_take_token()) {
+      self.has_token = true;
+      found = run.claim(ClaimKind::kCpu, work);
+    }
+    if (found) {
+      run.execute(work);
+      if (!self.has_token) work.kind = ClaimKind::kElastic;
+      run.complete(work);
+    }
+    if (self.has_token) {
+      self.has_token = false;
+      tokens_.fetch_add(1, std::memory_order_seq_cst);
+      token_event_.notify(1);
+    }
+    self.borrowed_token = outer_borrowed;
+    self.tokenless_since = outer_tokenless_since;
+    std::lock_guard lock(self.call_mutex);
+    self.state = kNestedWait;
+    return found;
+  }
 
   bool try_take_token() {
     int free = tokens_.load(std::memory_order_seq_cst);
@@ -252,20 +326,46 @@ class Executor final : public Scheduler {
   void spawn() {
     std::lock_guard lock(mutex_);
     // All threads may wait; a base thread that is just starting will look.
-    if (starting_ == 0 && threads_ < kMaxThreads) spawn_locked(false);
-  }
-
-  void spawn_base_locked() {
-    while (base_threads_ < cpu_budget()) {
-      ++base_threads_;
-      spawn_locked(true);
+    if (starting_ == 0 && threads_ < kMaxThreads && !short_of_threads_) {
+      spawn_locked(false);
     }
   }
 
-  void spawn_locked(bool base) {
+  void spawn_base_locked() {
+    while (base_threads_ < cpu_budget() && spawn_locked(true)) {
+      ++base_threads_;
+    }
+  }
+
+  bool spawn_locked(bool base) {
+    const bool started = start([this, base] { worker(base); });
+    short_of_threads_.store(!started);
+    if (!started) return false;
     ++threads_;
     ++starting_;
-    std::thread([this, base] { worker(base); }).detach();
+    return true;
+  }
+  /// False when the system gives no more threads.
+  template <class F>
+  static bool start(F body) {
+    try {
+      std::thread(std::move(body)).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return true;
+  }
+  /// Where threads were missing there may be room by now.
+  void look_for_threads() {
+    if (idle_.waiters() > 0) {
+      short_of_threads_.store(false);
+      return;
+    }
+    std::lock_guard lock(mutex_);
+    spawn_base_locked();
+    if (threads_ < kMaxThreads) spawn_locked(false);
+    if (!short_of_threads_) return;
+    for (const auto& run : *runs_) run->waiters().notify_all();
   }
 
   bool admits(const Run& run) const {
@@ -393,7 +493,9 @@ class Executor final : public Scheduler {
       idle_.notify(1);
     } else {
       std::lock_guard lock(mutex_);
-      if (threads_ < kMaxElasticThreads) spawn_locked(false);
+      if (threads_ < kMaxElasticThreads && !short_of_threads_) {
+        spawn_locked(false);
+      }
     }
   }
 
@@ -445,6 +547,7 @@ class Executor final : public Scheduler {
       follow_budget();
       trim_others(false);
     }
+    if (short_of_threads_) look_for_threads();
     const std::int64_t now = clock().now();
     WatchedCalls found;
     {
@@ -478,6 +581,8 @@ class Executor final : public Scheduler {
   std::atomic<int> budget_;
   std::atomic<int> tokens_;  // below zero after the budget shrank
   std::atomic<bool> stopping_{false};
+  std::atomic<std::thread::id> exiting_{};     // set before
+  std::atomic<bool> short_of_threads_{false};  // the last one was refused
   std::atomic<std::size_t> round_{0};
   std::atomic<int> nested_waits_{0};
   EventCount idle_;

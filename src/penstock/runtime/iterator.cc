@@ -190,7 +190,7 @@ StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
   if (!mark.snapshot) {
     core->mark_ = core->run_->take_first_mark().after(mark.skip);
   }
-  core->scheduler_->add(core->run_);
+  PS_RETURN_IF_ERROR(core->scheduler_->add(core->run_));
   if (!core->run_->bounded()) core->scheduler_->notify(core->run_.get());
   return core;
 }

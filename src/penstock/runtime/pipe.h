@@ -392,6 +392,7 @@ class SequencerPipe final : public Pipe {
   /// Rows of an input that are made or on their way.
   std::int64_t made(int input) const;
   Ref<const Snapshot> take_snapshot(bool at_start = false);
+  StatusOr<Step> take_step(Inputs& in, Outputs& out);
   void fail(Status status, Work& work, bool restore_failed = false);
 
   std::shared_ptr<const Sequencer> op_;

@@ -392,7 +392,8 @@ void Run::consumer_holds(std::int64_t rows) {
   bool wake = false;
   {
     const std::unique_lock lock = brief_lock(mutex_);
-    wake = refill_due(0);
+    // close() may have let the pipes go: it does not wait for the consumer.
+    wake = !cancelled_.load(std::memory_order_relaxed) && refill_due(0);
   }
   if (wake) config_.scheduler->notify(this);
 }

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "penstock/base/clock.h"
+#include "penstock/base/status.h"
 
 namespace penstock {
 
@@ -24,7 +25,8 @@ class Scheduler {
   /// CPU workers at work at once.
   virtual int cpu_budget() const = 0;
 
-  virtual void add(std::shared_ptr<Run> run) = 0;
+  /// Fails where nobody could work for `run`.
+  virtual Status add(std::shared_ptr<Run> run) = 0;
   /// No worker will take work of `run` any more. Does not wait.
   virtual void remove(Run* run) = 0;
   /// `run` may have work. Call without the run's lock.

@@ -1,5 +1,6 @@
 // Sequencers: state machines that one worker at a time advances.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -487,7 +488,7 @@ bool SequencerPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
     if (work.dry_run) return true;
     running_ = true;
     critical_ = demand.critical && out.empty();
-    room_ = std::min({allowed, affordable,
+    room_ = std::min({allowed, affordable, run_.config().max_block_rows,
                       traits_.user_code     ? user_room_
                       : traits_.groups_rows ? kGroupedRoomRows
                                             : kRoomRows});
@@ -570,6 +571,18 @@ void SequencerPipe::fail(Status status, Work& work, bool restore_failed) {
   work.step = Step::end();
 }
 
+// A window of positions alone may want more than the system has.
+StatusOr<Step> SequencerPipe::take_step(Inputs& in, Outputs& out) {
+  try {
+    return op_->step(*state_, in, out);
+  } catch (const std::bad_alloc&) {
+    const std::string_view remedy = op_->memory_need(*state_).remedy;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the system has no memory for what it holds",
+                     remedy.empty() ? "" : "; ", to_absl(remedy)));
+  }
+}
+
 void SequencerPipe::run(Work& work) {
   const Clock& clock = run_.scheduler().clock();
   // CPU time is measured for long claims and for some of the others.
@@ -598,7 +611,7 @@ void SequencerPipe::run(Work& work) {
     }
     PipeOutputs out(*this, std::max<std::int64_t>(1, room_ - emitted),
                     work.reservation);
-    auto step = op_->step(*state_, in, out);
+    const auto step = take_step(in, out);
     if (!step.ok()) {
       fail(step.status(), work);
       break;
@@ -678,8 +691,8 @@ void SequencerPipe::complete(Work& work) {
                             : "",
               "and needs ",
               need.bytes > held ? absl::StrCat(need.bytes) : "more",
-              ", but memory_budget is ", budget,
-              " bytes; raise memory_budget or ", to_absl(need.remedy))),
+              ", but memory_budget is ", budget, " bytes; raise memory_budget",
+              need.remedy.empty() ? "" : " or ", to_absl(need.remedy))),
           work);
     }
   }

@@ -14,8 +14,9 @@ Simulation::Simulation(SimulationOptions options)
 
 Simulation::~Simulation() = default;
 
-void Simulation::add(std::shared_ptr<Run> run) {
+Status Simulation::add(std::shared_ptr<Run> run) {
   runs_.push_back(std::move(run));
+  return absl::OkStatus();
 }
 
 void Simulation::remove(Run* run) {

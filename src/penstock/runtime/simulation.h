@@ -43,7 +43,7 @@ class Simulation final : public Scheduler {
 
   const Clock& clock() const override { return clock_; }
   int cpu_budget() const override { return options_.workers; }
-  void add(std::shared_ptr<Run> run) override;
+  Status add(std::shared_ptr<Run> run) override;
   void remove(Run* run) override;
   void notify(Run*) override {}
   bool wait(Run* run, const std::function<bool()>& done,

@@ -50,6 +50,10 @@ TEST(Skeleton, ResumesAnywhereAndGivesRandomAccess) {
       [] { return skeleton(Dataset::range(9), 3); });
   testing::expect_resumes_everywhere(
       [] { return skeleton(testing::stream(9), 3); });
+  // One row at a time: between the copies of an element, too.
+  testing::expect_resumes_everywhere([] {
+    return skeleton(testing::stream(9), 3).with_options({.max_block_rows = 1});
+  });
   testing::expect_resumes_everywhere(
       [] { return skeleton(Dataset::range(20).shuffle(4, 7), 2).take(31); });
   testing::expect_random_access(skeleton(Dataset::range(7), 3));
