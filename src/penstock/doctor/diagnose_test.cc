@@ -596,6 +596,24 @@ TEST(Doctor, WhatRanAheadOfALateFilterWasNotDroppedByIt) {
   }
 }
 
+TEST(Doctor, CallsThatWaitAreNotSentToAFewProcesses) {
+  Facts f = crossing();
+  f.stages[1].worker_cpu_s = 0.2;
+  f.stages[1].cpu_s = 0.1;
+  f.stages[1].work_s = 39;
+  f.own_cpu_s = 0.5;
+  const Diagnosis d = diagnose(Model(f));
+  const Finding* found = find(d, "process-overhead");
+  ASSERT_NE(found, nullptr);
+  EXPECT_GT(*found->speedup, 8);
+  EXPECT_NE(found->cause.find("wait"), std::string::npos);
+  // Those that lack a core do not wait.
+  f.stages[1].worker_cpu_s = 18;
+  f.own_cpu_s = f.run_delay_s = 20;
+  f.other_cpu = 2;
+  EXPECT_EQ(find(diagnose(Model(f)), "process-overhead"), nullptr);
+}
+
 TEST(Doctor, BatchesOfEightAreNotTooSmall) {
   const auto found = [](std::int64_t size) {
     Facts f = pipeline(1e6);

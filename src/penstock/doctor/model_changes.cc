@@ -124,16 +124,23 @@ Ceiling Model::with(const std::vector<Change>& changes, Needs all) const {
       need.gil = 0;
     } else if (change.executor == "thread") {
       if (s.executor == "process") {
-        need.gil = for_output(i, s.work_s) + facts_.call_overhead_s * per_out;
+        // Time in the function without a core is no need; or it sleeps there.
+        const double computes = std::min(s.work_s, s.worker_cpu_s);
+        const double rest = s.work_s * stretch_ - computes;
+        const bool sleeps = rest > computes;
+        need.gil = for_output(i, computes) + facts_.call_overhead_s * per_out;
         // Workers lay results side by side, so that a batch of them is a view.
         // Those of threads are copied, which costs no more than it did there.
         const double packing = std::max(0.0, s.worker_cpu_s - s.work_s);
         need.compute =
             need.gil +
             for_output(i, std::min(packing, s.bytes / kCopyBytesPerS));
-        need.wait = 0;
-        need.lanes = s.parallel_calls;
-        need.kind = Limit::kWidth;
+        need.wait = sleeps ? for_output(i, rest) : 0;
+        need.lanes = s.parallel_calls > 0 || !sleeps
+                         ? s.parallel_calls
+                         : std::min(kTunedWidth, most_ahead(change.stage));
+        need.kind = s.parallel_calls > 0 ? Limit::kWidth : Limit::kWait;
+        need.keeps_worker = !sleeps;
       }
     } else if (change.executor == "native") {
       if (s.executor != "native") copy_into_batches(i, needs);

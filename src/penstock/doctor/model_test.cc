@@ -77,6 +77,24 @@ TEST(DoctorModel, ThreadsInsteadOfProcessesAreTried) {
   EXPECT_NEAR(Model(f).gain(threads), 2, 0.01);
 }
 
+TEST(DoctorModel, InThreadsNobodyWaitsForTheCoresThatWorkersLacked) {
+  const std::vector<Change> threads = {{.stage = 1, .executor = "thread"}};
+  Facts f = crossing();  // 1 ms of computing per call, on two of four cores
+  f.elements = f.stages[0].elements = f.stages[1].elements = f.stages[1].calls =
+      2e4;
+  f.stages[1].worker_cpu_s = 20;
+  f.stages[1].cpu_s = 0.1;
+  f.stages[1].busy_s = 40;
+  f.stages[1].work_s = 39;  // others had the other half of the cores
+  f.other_cpu = 2;
+  f.own_cpu_s = f.run_delay_s = 20;
+  EXPECT_NEAR(Model(f).with(threads).rate, 940, 60);
+  // Or they slept: threads get wider than there are processes.
+  f.other_cpu = f.run_delay_s = 0;
+  f.own_cpu_s = f.stages[1].worker_cpu_s = 0.2;
+  EXPECT_GT(Model(f).gain(threads), 8);
+}
+
 TEST(DoctorModel, MoreRoomIsTried) {
   Facts f = pipeline(50);
   f.stages[1].busy_s = 10;
