@@ -9,6 +9,8 @@ import numpy as np
 
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
+from penstock._trace_ragged import TracedRagged
+from penstock.tf import _structure
 from penstock.tf._dtypes import as_dtype, int64, numpy_dtype
 from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
 from penstock.tf._values import convert_to_tensor, wrap
@@ -40,6 +42,14 @@ class RaggedTensor:
 
     __slots__ = ("_penstock_value",)
     _penstock_value: Ragged
+    __penstock_ragged__ = True
+
+    @staticmethod
+    def __penstock_kind__(value: Any) -> bool:
+        """`isinstance` of a value in a trace."""
+        return isinstance(value, TracedRagged) or getattr(
+            type(value), "__penstock_ragged__", False
+        )
 
     @classmethod
     def _of(cls, ragged: Ragged) -> RaggedTensor:
@@ -502,6 +512,11 @@ class SparseTensor:
     """
 
     __penstock_fields__: tuple[str, ...] = ("indices", "values", "dense_shape")
+
+    @staticmethod
+    def __penstock_kind__(value: Any) -> bool:
+        """`isinstance` of a value in a trace."""
+        return isinstance(value, (SparseTensor, _structure.carrier(SparseTensor)))
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         self.indices = convert_to_tensor(indices, "int64")
