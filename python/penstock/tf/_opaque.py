@@ -170,9 +170,9 @@ def _ensure_shape(x: Any, shape: Any, name: Any = None) -> Any:
 
 
 def _reshape(tensor: Any, shape: Any, name: Any = None) -> Any:
-    if not isinstance(tensor, Opaque):
+    if not isinstance(tensor, (Opaque, TracedBytes)):
         return _layout.reshape(tensor, shape)
-    return Opaque(tensor.dtype, static(shape))
+    return Opaque(known(tensor)[0], static(shape))
 
 
 def _cast(x: Any, dtype: Any, name: Any = None) -> Any:
@@ -182,7 +182,7 @@ def _cast(x: Any, dtype: Any, name: Any = None) -> Any:
 def depends(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(depends(v) for v in value)
-    return isinstance(value, Opaque) or (
+    return isinstance(value, (Opaque, TracedBytes)) or (
         isinstance(value, Traced) and not value.is_constant
     )
 
@@ -279,7 +279,7 @@ def _sizes(values: Any) -> tuple[int, int]:
 def _unknown_dims(value: Any) -> int:
     if isinstance(value, (list, tuple)):
         return max(map(_unknown_dims, value), default=0)
-    if not isinstance(value, (Opaque, Traced)):
+    if not isinstance(value, (Opaque, Traced, TracedBytes)):
         return 0
     _, dims = known(value)
     return 0 if dims is None else sum(d is None for d in dims)
@@ -291,16 +291,18 @@ def _sample(value: Any, size: int, fill: int) -> Any:
         return wrap(np.asarray(value._value)[()])
     if isinstance(value, (list, tuple)):
         return type(value)([_sample(v, size, fill) for v in value])
-    if isinstance(value, (Foreign, TracedBytes, TracedRagged)):
+    if isinstance(value, (Foreign, TracedRagged)):
         refuse("a value that no trace has")
-    if not isinstance(value, (Opaque, Traced)):
+    if not isinstance(value, (Opaque, Traced, TracedBytes)):
         return value
     dtype, dims = known(value)
-    if dims is None or dtype.name == "string":
+    if dims is None:
         refuse("a value of unknown shape")
     shape = [size if d is None else int(d) for d in dims]
     if math.prod(shape) > _MOST_SAMPLES:
         refuse("a value that is too large to be tried")
+    if dtype.name == "string":
+        return wrap(np.full(shape, b"a" * fill, object)[()])
     return wrap(np.full(shape, fill, dtype.name)[()])
 
 

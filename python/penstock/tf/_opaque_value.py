@@ -235,6 +235,11 @@ def known(value: Any) -> tuple[Any, Any]:
         return as_dtype("string"), value.shape
     if isinstance(value, (Foreign, TracedRagged)):
         refuse("a value that no trace has")
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, (Opaque, TracedBytes)) for v in value
+    ):
+        kind, row = known(value[0])
+        return kind, None if row is None else (len(value), *row)
     tensor = convert_to_tensor(value)
     if isinstance(tensor, (Traced, TracedBytes)):
         return known(tensor)

@@ -194,8 +194,16 @@ class RaggedTensor:
 
     def to_sparse(self, name: Any = None) -> SparseTensor:
         """The values and where they are."""
-        if self.ragged_rank != 1:
-            raise ValueError("to_sparse of more than one ragged dimension")
+        if self.ragged_rank > 1:
+            inner = self.values.to_sparse()
+            places = np.asarray(inner.indices)
+            outer = np.asarray(self.value_rowids())[places[:, 0]]
+            column = places[:, 0] - np.asarray(self.row_starts())[outer]
+            widest = int(np.asarray(self.row_lengths()).max(initial=0))
+            sizes = [len(self), widest, *np.asarray(inner.dense_shape)[1:]]
+            return SparseTensor(
+                np.column_stack([outer, column, places[:, 1:]]), inner.values, sizes
+            )
         rows = np.asarray(self.value_rowids())
         columns = np.arange(len(rows)) - np.asarray(self.row_starts())[rows]
         widest = int(np.asarray(self.row_lengths()).max(initial=0))
