@@ -9,7 +9,7 @@ import numpy as np
 from penstock._trace_errors import refuse
 from penstock._trace_methods import _view
 from penstock._trace_numpy import as_constant, cast, emit, fresh
-from penstock._trace_value import Traced
+from penstock._trace_value import Traced, current_or_none
 
 _NONE = -(2**63)  # a bound of a slice that was left out
 
@@ -36,6 +36,10 @@ def getitem(x: Traced, key: Any) -> Any:
         key = _index_array(key)
     keys = key if isinstance(key, tuple) else (key,)
     keys = tuple(_index_array(k) if isinstance(k, list) else k for k in keys)
+    tracer = current_or_none()
+    if tracer is not None and tracer.unknown_part is not None:
+        if any(_on_data(k) for k in keys):
+            return tracer.unknown_part(x, keys)
     if x.is_constant and not any(
         isinstance(k, Traced) and not k.is_constant for k in keys
     ):
@@ -47,6 +51,16 @@ def getitem(x: Traced, key: Any) -> Any:
     if traced:
         return _gather(x, keys)
     return _basic(x, keys)
+
+
+def _on_data(key: Any) -> bool:
+    """Whether a slice has bounds that a trace does not know, or a key is unknown."""
+    if isinstance(key, slice):
+        return any(
+            _on_data(b) or (isinstance(b, Traced) and not b.is_constant)
+            for b in (key.start, key.stop, key.step)
+        )
+    return getattr(type(key), "__penstock_tensor__", False)
 
 
 def _plain_int(key: Any) -> bool:

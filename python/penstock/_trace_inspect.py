@@ -17,7 +17,7 @@ import math
 import sys
 import types
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -234,6 +234,35 @@ def _plain_only(function: Any, name: str) -> Any:
     return call
 
 
+class Kind:
+    """A class of which a traced function may ask whether a value is one."""
+
+    def __init__(
+        self, name: str, holds: Callable[[Any], bool], make: Any = None
+    ) -> None:
+        self.holds = holds
+        self._name = name
+        self._make = make
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._make is None:
+            refuse(f"calls {self._name}")
+        return self._make(*args, **kwargs)
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    """`isinstance` where a trace knows what Python would say."""
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(kind, Kind):
+            if kind.holds(value):
+                return True
+        elif kind not in (dict, tuple, list):
+            refuse("calls isinstance")
+        elif isinstance(value, kind):
+            return True
+    return False
+
+
 _BUILTINS: dict[str, Any] = {
     name: getattr(builtins, name)
     for name in (
@@ -248,6 +277,7 @@ _BUILTINS.update(
     float=TypeFunction(float),
     bool=TypeFunction(bool),
     pow=lambda a, b: a**b,
+    isinstance=_isinstance,
 )
 _BUILTIN_IDS = {id(getattr(builtins, n)): v for n, v in _BUILTINS.items()}
 
@@ -441,6 +471,8 @@ class Sandbox:
             return value.__penstock_sources__()  # type: ignore[attr-defined]
         if value is OrderedDict:
             return value
+        if "__penstock_kind__" in value.__dict__:
+            return Kind(name, value.__penstock_kind__)  # type: ignore[attr-defined]
         raise TraceRefused(f"calls {name}")
 
     def _container(self, value: Any, name: str) -> Any:

@@ -212,6 +212,8 @@ def constant_call(function: Any, operands: list[Any]) -> Traced:
 def operator(name: str, a: Any, b: Any) -> Any:
     """a <op> b, as Python's operators on NumPy values."""
     for value in (a, b):
+        if getattr(type(value), "__penstock_tensor__", False):
+            return NotImplemented  # it knows what comes of it
         if value is None or isinstance(value, (str, bytes, dict, TracedBytes)):
             refuse(f"computes with a {type(value).__name__}")
     dialect = current().dialect

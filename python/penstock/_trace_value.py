@@ -65,6 +65,8 @@ class Tracer:
         self._known: dict[Any, int] = {}
         # Sources of a template: (dataset, kind, options, arguments).
         self.holes: list[Any] = []
+        # What a trace for the spec alone takes for a part that depends on data.
+        self.unknown_part: Callable[[Any, Any], Any] | None = None
 
     def __enter__(self) -> Tracer:
         self._previous = current_or_none()
@@ -162,6 +164,12 @@ class TracedBytes:
         self.shape = shape
 
     def __getattr__(self, name: str) -> Any:
+        tracer = current_or_none()
+        if name == "dtype" and tracer is not None:
+            # Plain bytes have none; a dialect may give them one.
+            kind = getattr(tracer.dialect, "string_dtype", None)
+            if kind is not None:
+                return kind
         refuse(f"uses .{name} of a string")
 
     def set_shape(self, shape: Any) -> None:

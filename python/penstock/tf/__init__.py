@@ -183,6 +183,7 @@ from penstock.tf.debugging import (
     assert_less,
     assert_rank,
 )
+from penstock.tf.linalg import clip_by_global_norm
 from penstock.tf.math import (
     abs,
     acos,
@@ -241,7 +242,7 @@ from penstock.tf.math import (
     truncatemod,
 )
 from penstock.tf.math import complex_ as complex
-from penstock.tf.strings import as_string
+from penstock.tf.strings import as_string, fingerprint
 
 __version__ = version.VERSION
 newaxis = None
@@ -301,6 +302,7 @@ __all__ = [
     "broadcast_to",
     "case",
     "cast",
+    "clip_by_global_norm",
     "clip_by_norm",
     "clip_by_value",
     "compat",
@@ -333,6 +335,7 @@ __all__ = [
     "expand_dims",
     "eye",
     "fill",
+    "fingerprint",
     "float16",
     "float32",
     "float64",

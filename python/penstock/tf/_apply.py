@@ -155,8 +155,13 @@ def each_string(function: Callable[..., Any], dtype: Any, *inputs: Any) -> Any:
     """`function` of every string; results as a tensor of `dtype`."""
     eager_only("this function of strings", *inputs)
     values = [convert_to_tensor(x) for x in inputs]
-    if all(not getattr(v, "shape", ()) for v in values):
-        made = function(*[bytes(v) if isinstance(v, bytes) else v for v in values])
+    if all(not len(getattr(v, "shape", ())) for v in values):
+        made = function(
+            *[
+                numpy_of(v)[()] if isinstance(v, np.ndarray) else numpy_of(v)
+                for v in values
+            ]
+        )
         return Bytes(made) if dtype is object else wrap(np.asarray(made, dtype)[()])
     arrays = [
         np.array(bytes(v), dtype=object) if isinstance(v, bytes) else np.asarray(v)

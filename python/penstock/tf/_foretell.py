@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _penstock
-from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
+from penstock._spec import UNKNOWN_SPEC, DatasetSpec, RaggedSpec, TensorSpec
 from penstock._trace import _arguments, install_numpy_loops, leaves_of
 from penstock._trace_errors import TraceRefused, refuse
 from penstock._trace_inspect import WHILE_LOOP, Namespace, Sandbox
@@ -27,9 +27,9 @@ from penstock._trace_value import Tracer, current
 from penstock.tf import _structure
 from penstock.tf._opaque import OpaqueRagged, form_of
 from penstock.tf._opaque_datasets import OpaqueDataset
-from penstock.tf._opaque_value import Foreign, Opaque
+from penstock.tf._opaque_value import Foreign, Opaque, taken
 from penstock.tf._paths import Paths, bounded, merged
-from penstock.tf._shapes import spec_from_tf
+from penstock.tf._shapes import spec_from_tf, spec_to_tf
 from penstock.tf._values import unwrap
 
 
@@ -138,6 +138,7 @@ def _traced(fn: Any, safe: Any, spec: Any, sandbox: _Lenient, dialect: Any) -> A
     """The spec of what one path through a function gives."""
     program = _penstock.Program(_ranked(spec))
     with Tracer(program, sandbox.codes, dialect) as tracer:
+        tracer.unknown_part = _part
         argument = _symbols(program, program.input_nest(), spec)
         args = tuple(argument) if program.spreads else (argument,)
         with np.errstate(all="ignore"):
@@ -151,6 +152,14 @@ def _traced(fn: Any, safe: Any, spec: Any, sandbox: _Lenient, dialect: Any) -> A
         if tracer.refused is not None:
             raise tracer.refused
         return found
+
+
+def _part(value: Any, key: Any) -> Opaque:
+    """A part of an array whose size depends on data."""
+    dims = value._dims
+    if dims is None:
+        refuse("takes a part of a value of unknown rank")
+    return Opaque(value.dtype, taken(list(dims), key))
 
 
 def _copy_of(fn: Any, sandbox: _Lenient) -> Any:
@@ -189,6 +198,8 @@ def _symbols(program: Any, nest: Any, spec: Any) -> Any:
         return _structure.encode_tuple(nest, items)
     if isinstance(spec, DatasetSpec):
         return OpaqueDataset(spec.element_spec)
+    if isinstance(spec, RaggedSpec):
+        return OpaqueRagged(spec_to_tf(spec))
     if isinstance(spec, TensorSpec) and spec.shape is None:
         if spec.dtype.name == "unknown":
             refuse("the dtype is not known")

@@ -19,7 +19,7 @@ from penstock._identity import function_identity
 from penstock._look import look
 from penstock._trace_value import Traced, constant_strings
 from penstock.tf import _structure, errors
-from penstock.tf._dtypes import as_dtype
+from penstock.tf._dtypes import as_dtype, string
 from penstock.tf._ragged import RaggedTensor
 from penstock.tf._shapes import RaggedTensorSpec
 from penstock.tf._values import (
@@ -37,6 +37,8 @@ from penstock.tf._values import (
 
 class Dialect:
     """How TensorFlow differs from NumPy in a function that is traced."""
+
+    string_dtype = string
 
     @staticmethod
     def template() -> Any:

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from penstock._trace_errors import refuse
+from penstock._trace_errors import TraceRefused, refuse
+from penstock._trace_inspect import Kind
 from penstock._trace_ragged import TracedRagged
-from penstock._trace_value import Traced, TracedBytes, untraced
+from penstock._trace_value import Traced, TracedBytes, current, untraced
 from penstock.tf import (
     _control,
     _functions,
@@ -26,17 +27,19 @@ from penstock.tf import (
     _scatter,
     _selection,
     _structure,
+    audio,
     debugging,
     image,
     io,
     linalg,
     nn,
     random,
+    signal,
     sparse,
     strings,
 )
 from penstock.tf import math as tf_math
-from penstock.tf._opaque_value import Foreign, Opaque, known, static
+from penstock.tf._opaque_value import Foreign, Opaque, broadcast, known, static
 from penstock.tf._ragged import SparseTensor
 from penstock.tf._shapes import RaggedTensorSpec, TensorSpec
 from penstock.tf._values import convert_to_tensor, wrap
@@ -46,9 +49,84 @@ from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
 class OpaqueRagged(Foreign):
     """A ragged tensor of which only the spec is known."""
 
+    __penstock_ragged__ = True
+
     def __init__(self, spec: RaggedTensorSpec) -> None:
         super().__init__("a ragged value that no trace has")
         self.spec = spec
+        self.dtype = spec.dtype
+
+    def _dims(self) -> list[Any]:
+        dims = self.spec.shape.dims
+        if dims is None:
+            refuse("a ragged value of unknown rank")
+        return list(dims)
+
+    @property
+    def shape(self) -> Any:
+        return self.spec.shape
+
+    @property
+    def flat_values(self) -> Any:
+        return Opaque(self.dtype, [None, *self._dims()[self.spec.ragged_rank + 1 :]])
+
+    @property
+    def values(self) -> Any:
+        if self.spec.ragged_rank == 1:
+            return self.flat_values
+        return self._like([None, *self._dims()[2:]], self.spec.ragged_rank - 1)
+
+    def _like(self, dims: Any, rank: int, dtype: Any = None) -> OpaqueRagged:
+        return OpaqueRagged(RaggedTensorSpec(dims, dtype or self.dtype, rank))
+
+    def of(self, dtype: Any) -> OpaqueRagged:
+        """The same rows of values of another dtype."""
+        return self._like(self._dims(), self.spec.ragged_rank, dtype)
+
+    def to_tensor(
+        self, default_value: Any = None, name: Any = None, shape: Any = None
+    ) -> Opaque:
+        made = Opaque(self.dtype, self._dims())
+        if shape is not None:
+            made.set_shape(shape)
+        return made
+
+    def row_lengths(self, axis: int = 1, name: Any = None) -> Opaque:
+        if axis != 1:
+            refuse("lengths of inner rows")
+        return Opaque("int64", self._dims()[:1])
+
+    def with_flat_values(self, values: Any) -> OpaqueRagged:
+        return self.of(known(values)[0])
+
+    def _with(self, other: Any) -> OpaqueRagged:
+        other = Opaque(other.dtype, ()) if isinstance(other, OpaqueRagged) else other
+        return self.of(Opaque(self.dtype, ())._with(other).dtype)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _with
+
+    def reduced(self, axis: Any, dtype: Any) -> Opaque:
+        """What a reduction over an axis has."""
+        if axis is None:
+            return Opaque(dtype, ())
+        if type(axis) is not int or self.spec.ragged_rank != 1:
+            refuse("a reduction of several ragged dimensions")
+        dims = self._dims()
+        place = axis % len(dims)
+        if place == 1:
+            return Opaque(dtype, [dims[0], *dims[2:]])
+        refuse("a reduction across ragged rows")
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = list(key) if type(key) is tuple else [key]
+        if not all(type(k) is slice for k in keys) or len(keys) > len(self._dims()):
+            refuse("a part of a ragged value that no trace has")
+        whole = slice(None)
+        dims = [d if k == whole else None for k, d in zip(keys, self._dims())]
+        return self._like([*dims, *self._dims()[len(keys) :]], self.spec.ragged_rank)
+
+    def nrows(self, out_type: Any = "int64", name: Any = None) -> Opaque:
+        return Opaque(out_type, ())
 
 
 def _promised(spec: Any) -> Any:
@@ -92,9 +170,9 @@ def _ensure_shape(x: Any, shape: Any, name: Any = None) -> Any:
 
 
 def _reshape(tensor: Any, shape: Any, name: Any = None) -> Any:
-    if not isinstance(tensor, Opaque):
+    if not isinstance(tensor, (Opaque, TracedBytes)):
         return _layout.reshape(tensor, shape)
-    return Opaque(tensor.dtype, static(shape))
+    return Opaque(known(tensor)[0], static(shape))
 
 
 def _cast(x: Any, dtype: Any, name: Any = None) -> Any:
@@ -104,7 +182,7 @@ def _cast(x: Any, dtype: Any, name: Any = None) -> Any:
 def depends(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(depends(v) for v in value)
-    return isinstance(value, Opaque) or (
+    return isinstance(value, (Opaque, TracedBytes)) or (
         isinstance(value, Traced) and not value.is_constant
     )
 
@@ -124,8 +202,16 @@ def _native_or(real: Any, form: Any) -> Callable[..., Any]:
     """A native function, or its form where the argument is opaque."""
 
     def either(*args: Any, **named: Any) -> Any:
-        opaque = _has_opaque((*args, *named.values()))
-        return (form if opaque else real)(*args, **named)
+        if _has_opaque((*args, *named.values())):
+            return form(*args, **named)
+        tracer = current()
+        refused = tracer.refused
+        try:
+            return real(*args, **named)
+        except TraceRefused:
+            # Not native as it is called here; its form may say enough.
+            tracer.refused = refused
+            return form(*args, **named)
 
     return either
 
@@ -163,23 +249,40 @@ def _tried(real: Any) -> Callable[..., Any]:
     """A function of ours whose result's shape follows from its arguments.
 
     It computes with samples: of two sizes where a dimension is not known, of two
-    values where a shape may depend on one. What differs then is not known.
+    values where a shape may depend on one. What differs then is not known, nor is
+    what comes to nothing in samples that may be too small for it.
     """
 
     def form(*args: Any, **named: Any) -> Any:
         if not depends([*args, *named.values()]):
             return real(*args, **named)
+        small, large = _sizes([*args, *named.values()])
         with untraced():
             results = [
                 real(
                     *[_sample(a, size, value) for a in args],
                     **{k: _sample(a, size, value) for k, a in named.items()},
                 )
-                for size, value in ((2, 1), (3, 1), (2, 2))
+                for size, value in ((small, 1), (large, 1), (small, 2))
             ]
         return _common(results)
 
     return form
+
+
+def _sizes(values: Any) -> tuple[int, int]:
+    """What unknown dimensions are tried with: room for kernels, strides and counts."""
+    unknown = max((_unknown_dims(v) for v in values), default=0)
+    return (31, 127) if unknown <= 2 else (13, 31) if unknown <= 4 else (5, 7)
+
+
+def _unknown_dims(value: Any) -> int:
+    if isinstance(value, (list, tuple)):
+        return max(map(_unknown_dims, value), default=0)
+    if not isinstance(value, (Opaque, Traced, TracedBytes)):
+        return 0
+    _, dims = known(value)
+    return 0 if dims is None else sum(d is None for d in dims)
 
 
 def _sample(value: Any, size: int, fill: int) -> Any:
@@ -188,16 +291,18 @@ def _sample(value: Any, size: int, fill: int) -> Any:
         return wrap(np.asarray(value._value)[()])
     if isinstance(value, (list, tuple)):
         return type(value)([_sample(v, size, fill) for v in value])
-    if isinstance(value, (Foreign, TracedBytes, TracedRagged)):
+    if isinstance(value, (Foreign, TracedRagged)):
         refuse("a value that no trace has")
-    if not isinstance(value, (Opaque, Traced)):
+    if not isinstance(value, (Opaque, Traced, TracedBytes)):
         return value
     dtype, dims = known(value)
-    if dims is None or dtype.name == "string":
+    if dims is None:
         refuse("a value of unknown shape")
     shape = [size if d is None else int(d) for d in dims]
     if math.prod(shape) > _MOST_SAMPLES:
         refuse("a value that is too large to be tried")
+    if dtype.name == "string":
+        return wrap(np.full(shape, b"a" * fill, object)[()])
     return wrap(np.full(shape, fill, dtype.name)[()])
 
 
@@ -212,7 +317,10 @@ def _common(results: list[Any]) -> Any:
         refuse("results of several dtypes")
     if len({len(s) for s in shapes}) > 1:
         return Opaque(kinds[0])
-    dims = [sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes)]
+    dims = [
+        sizes[0] if len(set(sizes)) == 1 and sizes[0] else None
+        for sizes in zip(*shapes)
+    ]
     return Opaque(kinds[0], dims)
 
 
@@ -221,9 +329,11 @@ def _pieces(dtype: str) -> Callable[..., Any]:
 
     def form(input: Any, *_: Any, **__: Any) -> Any:
         _, shape = known(input)
-        if shape is None or tuple(shape) != ():
-            refuse("pieces of several strings")
-        return Opaque(dtype, [None])
+        if shape is None:
+            refuse("pieces of strings of unknown rank")
+        if not shape:
+            return Opaque(dtype, [None])
+        return OpaqueRagged(RaggedTensorSpec([*shape, None], dtype, len(shape)))
 
     return form
 
@@ -258,6 +368,94 @@ def _fill(dims: Any, value: Any, name: Any = None, layout: Any = None) -> Any:
     return Opaque(known(value)[0], dims)
 
 
+def _alike(input: Any, dtype: Any = None, *_: Any, **__: Any) -> Any:
+    kind, shape = known(input)
+    return Opaque(kind if dtype is None else dtype, shape)
+
+
+def _reduced(real: Any, dtype: Any = None) -> Callable[..., Any]:
+    """A reduction, also of a ragged value."""
+    otherwise = _native_or(real, _tried(real))
+
+    def form(*args: Any, **named: Any) -> Any:
+        first = args[0] if args else named.get("input_tensor")
+        if not isinstance(first, OpaqueRagged):
+            return otherwise(*args, **named)
+        if len(args) > 2 or named.get("keepdims"):
+            refuse("a reduction that keeps dimensions")
+        axis = args[1] if len(args) > 1 else named.get("axis")
+        return first.reduced(axis, first.dtype if dtype is None else dtype)
+
+    return form
+
+
+def _concat(values: Any, axis: Any, name: Any = None) -> Any:
+    if not isinstance(values, (list, tuple)) or not any(
+        isinstance(v, OpaqueRagged) for v in values
+    ):
+        return _native_or(_layout.concat, _tried(_layout.concat))(values, axis)
+    first = next(v for v in values if isinstance(v, OpaqueRagged))
+    kinds = {v.dtype if isinstance(v, OpaqueRagged) else known(v)[0] for v in values}
+    dims = first._dims()
+    if len(kinds) != 1 or type(axis) is not int:
+        refuse("rows of several dtypes")
+    if axis % len(dims) == 0:
+        dims = [None, *dims[1:]]
+    return first._like(dims, first.spec.ragged_rank)
+
+
+def _filled(real: Any) -> Callable[..., Any]:
+    """`tf.zeros` and `tf.ones`."""
+
+    def form(shape: Any, dtype: Any = "float32", *_: Any, **__: Any) -> Any:
+        if not depends(shape):
+            return real(shape, dtype)
+        return Opaque(dtype, _fill(shape, 0).shape)
+
+    return form
+
+
+def _joined(inputs: Any, separator: Any = "", name: Any = None) -> Any:
+    whole = Opaque("string", ())
+    for part in inputs:
+        whole = whole._joined(part)
+    return whole
+
+
+def _scan(fn: Any, elems: Any, initializer: Any = None, *_: Any, **__: Any) -> Any:
+    state, count = _folded(fn, elems, initializer)
+    kind, shape = known(state)
+    return Opaque(kind, None if shape is None else [count, *shape])
+
+
+def _fold(fn: Any, elems: Any, initializer: Any = None, *_: Any, **__: Any) -> Any:
+    return _folded(fn, elems, initializer)[0]
+
+
+def _folded(fn: Any, elems: Any, initializer: Any) -> tuple[Any, Any]:
+    """What a state becomes, and of how many rows."""
+    if not isinstance(elems, (Traced, Opaque)):
+        refuse("rows of something else than one tensor")
+    _, shape = known(elems)
+    if not shape:
+        refuse("rows of unknown shape")
+    state = elems[0] if initializer is None else initializer
+    made = fn(state, elems[0])
+    if isinstance(made, (list, tuple, dict)):
+        refuse("a state of several tensors")
+    return _either(state, made), shape[0]
+
+
+def _decode_wav(
+    contents: Any,
+    desired_channels: int = -1,
+    desired_samples: int = -1,
+    name: Any = None,
+) -> Any:
+    sizes = [n if n > 0 else None for n in (desired_samples, desired_channels)]
+    return Opaque("float32", sizes), Opaque("int32", ())
+
+
 def _range(
     start: Any,
     limit: Any = None,
@@ -278,9 +476,40 @@ def _range(
 
 def _where(condition: Any, x: Any = None, y: Any = None, name: Any = None) -> Any:
     if x is not None or y is not None:
-        return _selection.where(condition, x, y)
+        if not _has_opaque((condition, x, y)):
+            return _selection.where(condition, x, y)
+        shapes = [known(v)[1] for v in (condition, x, y)]
+        whole = functools.reduce(broadcast, shapes)
+        typed = [v for v in (x, y) if type(v) not in (int, float)]
+        kinds = {known(v)[0] for v in typed}
+        if len(kinds) != 1:
+            refuse("a choice between several dtypes")
+        return Opaque(kinds.pop(), whole)
     _, shape = known(condition)
     return Opaque("int64", [None, None if shape is None else len(shape)])
+
+
+def _squeeze(input: Any, axis: Any = None, name: Any = None) -> Any:
+    dtype, shape = known(input)
+    if shape is None or axis is None:
+        return Opaque(dtype)
+    gone = {int(a) % len(shape) for a in np.atleast_1d(axis)}
+    return Opaque(dtype, [d for i, d in enumerate(shape) if i not in gone])
+
+
+def _random_crop(value: Any, size: Any, seed: Any = None, name: Any = None) -> Any:
+    dtype, _ = known(value)
+    if depends(size):
+        return Opaque(dtype, _fill(size, 0).shape)
+    return Opaque(dtype, static(size))
+
+
+def _gamma(
+    shape: Any, alpha: Any, beta: Any = None, dtype: Any = "float32", *_: Any, **__: Any
+) -> Any:
+    if not all(v is None or type(v) in (int, float) for v in (alpha, beta)):
+        refuse("draws by several parameters")
+    return Opaque(dtype, _fill(shape, 0).shape)
 
 
 def _boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: Any = None) -> Any:
@@ -372,11 +601,17 @@ def _mapped(fn: Any, elems: Any) -> Any:
     _, shape = known(elems)
     if not shape:
         refuse("rows of unknown shape")
-    made = fn(elems[0])
-    if isinstance(made, (list, tuple, dict)):
-        refuse("rows of several tensors")
+    return _stacked(fn(elems[0]), shape[0])
+
+
+def _stacked(made: Any, count: Any) -> Any:
+    if isinstance(made, (list, tuple)):
+        items = [_stacked(m, count) for m in made]
+        return items if type(made) is list else _structure.encode_tuple(made, items)
+    if isinstance(made, dict):
+        return {k: _stacked(m, count) for k, m in made.items()}
     kind, row = known(made)
-    return Opaque(kind, None if row is None else [shape[0], *row])
+    return Opaque(kind, None if row is None else [count, *row])
 
 
 def _parse_tensor(serialized: Any, out_type: Any, name: Any = None) -> Any:
@@ -412,6 +647,8 @@ class Table:
         self._dtype = dtype
 
     def lookup(self, keys: Any, name: Any = None) -> Any:
+        if isinstance(keys, OpaqueRagged):
+            return keys.of(self._dtype)
         return Opaque(self._dtype, known(keys)[1])
 
     __getitem__ = lookup
@@ -426,6 +663,9 @@ _SHAPED: list[tuple[Any, str]] = [
     (_scatter, "tensor_scatter_nd_update tensor_scatter_nd_max"),
     (linalg, "diag diag_part trace"),
     (image, "sobel_edges extract_patches crop_and_resize ssim psnr"),
+    (nn, "avg_pool2d max_pool2d depthwise_conv2d conv2d depth_to_space"),
+    (nn, "space_to_depth"),
+    (signal, "frame stft rfft mfccs_from_log_mel_spectrograms"),
 ]
 # Whose results depend on data, draw random values, or read what samples are not.
 _NOT_TRIED = (
@@ -454,12 +694,44 @@ def _forms() -> dict[int, Any]:
         _control.cond: _cond,
         debugging.check_numerics: _like_first(),
         io.parse_tensor: _parse_tensor,
-        SparseTensor: _sparse,
+        SparseTensor: Kind("tf.SparseTensor", SparseTensor.__penstock_kind__, _sparse),
         sparse.from_dense: _from_dense,
         strings.bytes_split: _pieces("string"),
         strings.unicode_split: _pieces("string"),
         strings.unicode_decode: _pieces("int32"),
         strings.unicode_script: _like_first("int32"),
+        random.gamma: _gamma,
+        _layout.squeeze: _native_or(_layout.squeeze, _squeeze),
+        image.random_crop: _native_or(image.random_crop, _random_crop),
+        strings.regex_full_match: _like_first("bool"),
+        strings.unicode_transcode: _like_first("string"),
+        strings.format: lambda *_, **__: Opaque("string", ()),
+        strings.join: _native_or(strings.join, _joined),
+        strings.length: _native_or(strings.length, _like_first("int32")),
+        io.encode_base64: _like_first("string"),
+        io.decode_base64: _like_first("string"),
+        audio.decode_wav: _decode_wav,
+        _making.zeros: _filled(_making.zeros),
+        _making.ones: _filled(_making.ones),
+        _layout.concat: _concat,
+        **{
+            getattr(tf_math, f"reduce_{name}"): _reduced(
+                getattr(tf_math, f"reduce_{name}"), dtype
+            )
+            for name, dtype in (
+                ("sum", None),
+                ("prod", None),
+                ("max", None),
+                ("min", None),
+                ("any", "bool"),
+                ("all", "bool"),
+            )
+        },
+        _making.zeros_like: _native_or(_making.zeros_like, _alike),
+        _making.ones_like: _native_or(_making.ones_like, _alike),
+        _control.scan: _scan,
+        _control.foldl: _fold,
+        _control.foldr: _fold,
         _layout.size: _size,
         _control.case: _case,
         _control.switch_case: _switch_case,
@@ -475,8 +747,13 @@ def _forms() -> dict[int, Any]:
     for module in (tf_math, nn, image, _layout, _selection, _making):
         for name, real in vars(module).items():
             native = getattr(real, "__penstock_traceable__", False)
+            if isinstance(real, type):
+                continue
             if native and not name.startswith(_NOT_TRIED):
                 forms.setdefault(real, _native_or(real, _tried(real)))
+    for name, real in vars(image).items():
+        if name.startswith("random_"):
+            forms.setdefault(real, _native_or(real, _like_first()))
     for module in (image, random):
         for name, real in vars(module).items():
             if name.startswith("stateless"):

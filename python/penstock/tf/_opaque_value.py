@@ -38,6 +38,7 @@ class Opaque:
     """A tensor of which only this is known."""
 
     __array_ufunc__ = None
+    __penstock_tensor__ = True
 
     def __init__(self, dtype: Any, shape: Any = None) -> None:
         self.dtype = as_dtype(dtype)
@@ -65,7 +66,7 @@ class Opaque:
         dims = self._shape.dims
         if dims is None:
             refuse("takes a part of a value of unknown rank")
-        return Opaque(self.dtype, _taken(list(dims), key))
+        return Opaque(self.dtype, taken(list(dims), key))
 
     def __iter__(self) -> Iterator[Opaque]:
         choose, dims = chooser(), self._shape.dims
@@ -97,7 +98,10 @@ class Opaque:
         dims = self._shape.dims
         if hasattr(type(other), "dtype") or isinstance(other, Opaque):
             kind, shape = known(other)
-            dims, other = _broadcast(dims, shape), np.dtype(kind.name)
+            dims, other = broadcast(dims, shape), np.dtype(kind.name)
+        elif isinstance(other, (list, tuple)):
+            dims = broadcast(dims, known(other)[1])
+            other = np.dtype(self.dtype.name)
         elif type(other) not in (int, float):
             refuse("computes with a value that no trace has")
         mine = np.dtype(self.dtype.name)
@@ -119,7 +123,7 @@ class Opaque:
         kind, shape = known(other)
         if kind.name != "string":
             refuse("adds something else to a string")
-        return Opaque("string", _broadcast(self._shape.dims, shape))
+        return Opaque("string", broadcast(self._shape.dims, shape))
 
     def __sub__(self, other: Any) -> Opaque:
         return self._with(other)
@@ -142,7 +146,7 @@ class Opaque:
     def _compared(self, other: Any) -> Opaque:
         dims = self._shape.dims
         if type(other) not in (int, float, bool, str, bytes):
-            dims = _broadcast(dims, known(other)[1])
+            dims = broadcast(dims, known(other)[1])
         return Opaque("bool", dims)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore
@@ -158,7 +162,7 @@ class Opaque:
         return self._truth(self)
 
 
-def _taken(dims: list[Any], key: Any) -> list[Any]:
+def taken(dims: list[Any], key: Any) -> list[Any]:
     """The shape of a part of an array."""
     keys = list(key) if type(key) is tuple else [key]
     named = sum(k is not None and k is not Ellipsis for k in keys)
@@ -185,21 +189,30 @@ def _taken(dims: list[Any], key: Any) -> list[Any]:
 
 def _slice_size(size: int | None, key: slice) -> int | None:
     bounds = (key.start, key.stop, key.step)
-    if bounds == (None, None, None):
+    if all(b is None for b in bounds):
         return size
     if size is None or any(b is not None and type(b) is not int for b in bounds):
         return None
     return len(range(size)[key])
 
 
-def _broadcast(a: Any, b: Any) -> Any:
+def broadcast(a: Any, b: Any) -> Any:
     """The shape of two operands together, None if it is not known."""
-    if a is None or b is None or None in (*a, *b):
-        return a if b == () else b if a == () else None
-    try:
-        return np.broadcast_shapes(tuple(a), tuple(b))
-    except ValueError:
-        refuse("shapes that do not fit")
+    if a is None or b is None:
+        return None
+    a, b = tuple(a), tuple(b)
+    rank = max(len(a), len(b))
+    made: list[Any] = []
+    for x, y in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b):
+        if x == 1 or y == 1:
+            made.append(y if x == 1 else x)
+        elif x is None or y is None:
+            made.append(y if x is None else x)
+        elif x != y:
+            refuse("shapes that do not fit")
+        else:
+            made.append(x)
+    return made
 
 
 def static(shape: Any) -> Any:
@@ -222,6 +235,11 @@ def known(value: Any) -> tuple[Any, Any]:
         return as_dtype("string"), value.shape
     if isinstance(value, (Foreign, TracedRagged)):
         refuse("a value that no trace has")
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, (Opaque, TracedBytes)) for v in value
+    ):
+        kind, row = known(value[0])
+        return kind, None if row is None else (len(value), *row)
     tensor = convert_to_tensor(value)
     if isinstance(tensor, (Traced, TracedBytes)):
         return known(tensor)

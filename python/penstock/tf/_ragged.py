@@ -9,6 +9,8 @@ import numpy as np
 
 from penstock._errors import InvalidArgumentError
 from penstock._ragged import Ragged
+from penstock._trace_ragged import TracedRagged
+from penstock.tf import _structure
 from penstock.tf._dtypes import as_dtype, int64, numpy_dtype
 from penstock.tf._shapes import RaggedTensorSpec, SparseTensorSpec, TensorShape
 from penstock.tf._values import convert_to_tensor, wrap
@@ -40,6 +42,14 @@ class RaggedTensor:
 
     __slots__ = ("_penstock_value",)
     _penstock_value: Ragged
+    __penstock_ragged__ = True
+
+    @staticmethod
+    def __penstock_kind__(value: Any) -> bool:
+        """`isinstance` of a value in a trace."""
+        return isinstance(value, TracedRagged) or getattr(
+            type(value), "__penstock_ragged__", False
+        )
 
     @classmethod
     def _of(cls, ragged: Ragged) -> RaggedTensor:
@@ -184,8 +194,16 @@ class RaggedTensor:
 
     def to_sparse(self, name: Any = None) -> SparseTensor:
         """The values and where they are."""
-        if self.ragged_rank != 1:
-            raise ValueError("to_sparse of more than one ragged dimension")
+        if self.ragged_rank > 1:
+            inner = self.values.to_sparse()
+            places = np.asarray(inner.indices)
+            outer = np.asarray(self.value_rowids())[places[:, 0]]
+            column = places[:, 0] - np.asarray(self.row_starts())[outer]
+            widest = int(np.asarray(self.row_lengths()).max(initial=0))
+            sizes = [len(self), widest, *np.asarray(inner.dense_shape)[1:]]
+            return SparseTensor(
+                np.column_stack([outer, column, places[:, 1:]]), inner.values, sizes
+            )
         rows = np.asarray(self.value_rowids())
         columns = np.arange(len(rows)) - np.asarray(self.row_starts())[rows]
         widest = int(np.asarray(self.row_lengths()).max(initial=0))
@@ -502,6 +520,11 @@ class SparseTensor:
     """
 
     __penstock_fields__: tuple[str, ...] = ("indices", "values", "dense_shape")
+
+    @staticmethod
+    def __penstock_kind__(value: Any) -> bool:
+        """`isinstance` of a value in a trace."""
+        return isinstance(value, (SparseTensor, _structure.carrier(SparseTensor)))
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         self.indices = convert_to_tensor(indices, "int64")

@@ -19,6 +19,7 @@ import numpy as np
 from penstock import _penstock
 from penstock._dataset import Dataset as EngineDataset
 from penstock._ragged import Ragged
+from penstock._trace_errors import refuse
 from penstock._trace_numpy import as_constant
 from penstock._trace_ragged import TracedRagged
 from penstock._trace_value import Traced, TracedBytes, current_or_none
@@ -718,6 +719,13 @@ class _AnyTensor(type):
         return is_tensor(x)
 
 
+def _held_as_tensor(value: Any) -> bool:
+    """`isinstance` of a value in a trace, which has constants as tensors."""
+    if isinstance(value, bytes) or (isinstance(value, Traced) and value.is_constant):
+        refuse("asks whether a constant is a tensor")
+    return is_tensor(value) or getattr(type(value), "__penstock_tensor__", False)
+
+
 class AnyTensor(metaclass=_AnyTensor):
     """What `isinstance` takes for a tensor: arrays, numbers and strings.
 
@@ -726,6 +734,8 @@ class AnyTensor(metaclass=_AnyTensor):
     >>> isinstance(x + 1, tf.Tensor), isinstance(3, tf.Tensor)
     (True, False)
     """
+
+    __penstock_kind__ = staticmethod(_held_as_tensor)
 
 
 AnyTensor.__name__ = AnyTensor.__qualname__ = "Tensor"

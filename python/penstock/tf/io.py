@@ -12,13 +12,18 @@ from __future__ import annotations
 
 import base64
 import re
+import weakref
 import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock import io as engine
-from penstock._errors import DataLossError, InvalidArgumentError
+from penstock._errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
 from penstock._trace_value import Traced, TracedBytes
 from penstock.io import (
     FixedLenFeature,
@@ -342,7 +347,9 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes one TFRecord file.
+    """Writes one TFRecord file, which appears when it is closed.
+
+    A writer that nobody closes is closed when it is dropped, or at exit.
 
     >>> import penstock.tf as tf, tempfile
     >>> with tempfile.TemporaryDirectory() as where:
@@ -361,9 +368,12 @@ class TFRecordWriter:
             options.compression_type or None,
             compression_level=-1 if level is None else int(level),
         )
+        self._dropped = weakref.finalize(self, self._writer.close)
 
     def write(self, record: Any) -> None:
         """Appends a record."""
+        if not self._dropped.alive:
+            raise FailedPreconditionError("Writer is closed.")
         self._writer.write(_given(record))
 
     def flush(self) -> None:
@@ -371,12 +381,14 @@ class TFRecordWriter:
 
     def close(self) -> None:
         """Finishes the file."""
+        self._dropped.detach()
         self._writer.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._dropped.detach()
         self._writer.__exit__(*error)
 
 

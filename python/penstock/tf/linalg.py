@@ -167,5 +167,111 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
     return wrap(np.cross(_array("cross", a), _array("cross", b)))
 
 
+@traceable
+def svd(
+    tensor: Any,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Singular values, and the matrices u and v around them.
+
+    >>> import penstock.tf as tf
+    >>> tf.linalg.svd([[2.0, 0.0], [0.0, 3.0]])[0].numpy()
+    array([3., 2.], dtype=float32)
+    """
+    x = _array("svd", tensor)
+    if not compute_uv:
+        return wrap(np.linalg.svd(x, compute_uv=False))
+    u, s, v = np.linalg.svd(x, full_matrices)
+    return wrap(s), wrap(u), wrap(np.ascontiguousarray(np.swapaxes(v, -1, -2)))
+
+
+@traceable
+def eigh(tensor: Any, name: str | None = None) -> Any:
+    """Eigenvalues of a symmetric matrix, rising, and their vectors as columns."""
+    values, vectors = np.linalg.eigh(_square("eigh", tensor))
+    return wrap(values), wrap(vectors)
+
+
+@traceable
+def eigvalsh(tensor: Any, name: str | None = None) -> Any:
+    """Eigenvalues of a symmetric matrix, rising."""
+    return wrap(np.linalg.eigvalsh(_square("eigvalsh", tensor)))
+
+
+@traceable
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
+    """An orthogonal and an upper matrix of which `input` is the product."""
+    x = _array("qr", input)
+    return tuple(
+        wrap(m) for m in np.linalg.qr(x, "complete" if full_matrices else "reduced")
+    )
+
+
+@traceable
+def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+    """x of ``matrix @ x = rhs``."""
+    x = _square("solve", matrix)
+    try:
+        turned = np.swapaxes(x, -1, -2) if adjoint else x
+        return wrap(np.linalg.solve(turned, _array("solve", rhs)))
+    except np.linalg.LinAlgError:
+        raise InvalidArgumentError("solve: Input matrix is not invertible.") from None
+
+
+@traceable
+def pinv(
+    a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None
+) -> Any:
+    """The pseudo-inverse."""
+    x = _array("pinv", a)
+    least = 10.0 * max(x.shape[-2:]) * np.finfo(x.dtype).eps if rcond is None else rcond
+    return wrap(np.linalg.pinv(x, least).astype(x.dtype))
+
+
+@traceable
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Any:
+    """How many singular values are not zero."""
+    ranks = np.linalg.matrix_rank(_array("matrix_rank", a), tol)
+    return wrap(np.asarray(ranks).astype(np.int32)[()])
+
+
+@traceable
+def adjoint(matrix: Any, name: str | None = None) -> Any:
+    """The conjugate, transposed."""
+    turned = np.swapaxes(_array("adjoint", matrix), -1, -2)
+    return wrap(np.ascontiguousarray(np.conj(turned)))
+
+
+@traceable
+def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
+    """A tensor of twice the dimensions, with these values on its diagonal."""
+    x = _array("tensor_diag", diagonal)
+    return wrap(np.diag(x.reshape(-1)).reshape(x.shape * 2))
+
+
+@traceable
+def global_norm(t_list: Any, name: str | None = None) -> Any:
+    """The Euclidean norm of several tensors together; None counts nothing."""
+    parts = [_array("global_norm", t) for t in t_list if t is not None]
+    return wrap(np.sqrt(sum(np.sum(p * p) for p in parts)))
+
+
+def clip_by_global_norm(
+    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], Any]:
+    """Tensors, made smaller so that their norm together is at most `clip_norm`."""
+    total = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
+    factor = np.float32(clip_norm) / max(np.float32(total), np.float32(clip_norm))
+    scaled = [
+        None if t is None else convert_to_tensor(t) * wrap(np.float32(factor))
+        for t in t_list
+    ]
+    return scaled, total
+
+
 def __getattr__(name: str) -> Any:
     return _missing.resolve("linalg", name)

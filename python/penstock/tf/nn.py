@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.tf import _missing, math
 from penstock.tf._apply import eager_only, traceable
+from penstock.tf._selection import gather
 from penstock.tf._values import convert_to_tensor, wrap
 from penstock.tf._windows import sizes, windows
 
@@ -176,6 +177,56 @@ def avg_pool2d(
     there = np.ones((1, *x.shape[1:3], 1), x.dtype)
     count = windows(there, size, strides, padding, 1, 0).sum((-2, -1))
     return wrap(np.ascontiguousarray((total / count).astype(x.dtype)))
+
+
+@traceable
+def bias_add(
+    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Any:
+    """`value` with a number for each channel added."""
+    x, b = convert_to_tensor(value), convert_to_tensor(bias)
+    if (data_format or "N..C").startswith("NC"):
+        b = np.reshape(b, (-1, *[1] * (x.ndim - 2)))
+    return x + b
+
+
+def embedding_lookup(
+    params: Any, ids: Any, max_norm: Any = None, name: str | None = None
+) -> Any:
+    """Rows of a table.
+
+    >>> import penstock.tf as tf
+    >>> tf.nn.embedding_lookup(tf.constant([[1.0], [2.0]]), [1]).numpy()
+    array([[2.]], dtype=float32)
+    """
+    if isinstance(params, (list, tuple)):
+        if len(params) != 1:
+            raise ValueError(
+                f"embedding_lookup: params must be one tensor, got {len(params)} parts"
+            )
+        (params,) = params
+    rows = gather(params, ids)
+    if max_norm is None:
+        return rows
+    sizes_ = np.sqrt(np.sum(np.asarray(rows) ** 2, axis=-1, keepdims=True))
+    return wrap(np.asarray(rows) * np.minimum(1, max_norm / np.maximum(sizes_, 1e-30)))
+
+
+@traceable
+def elu(features: Any, name: str | None = None) -> Any:
+    """`features`, and exp(x) - 1 of what is negative."""
+    x = convert_to_tensor(features)
+    return math.maximum(x, 0) + math.exp(math.minimum(x, 0)) - 1
+
+
+@traceable
+def silu(features: Any, beta: Any = 1.0) -> Any:
+    """``x * sigmoid(beta * x)``."""
+    x = convert_to_tensor(features)
+    return x * math.sigmoid(x * beta)
+
+
+swish = silu
 
 
 def __getattr__(name: str) -> Any:

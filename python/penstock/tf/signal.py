@@ -259,5 +259,73 @@ def mfccs_from_log_mel_spectrograms(
     return wrap(made.astype(x.dtype))
 
 
+@traceable
+def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Any:
+    """Frames laid over each other, `frame_step` apart, and added.
+
+    >>> import penstock.tf as tf
+    >>> tf.signal.overlap_and_add([[1.0, 1.0], [1.0, 1.0]], 1).numpy()
+    array([1., 2., 1.], dtype=float32)
+    """
+    x, step = _array("overlap_and_add", signal), int(frame_step)
+    if x.ndim < 2:
+        raise ValueError(f"overlap_and_add: signal must have rank 2, got {x.ndim}")
+    count, length = x.shape[-2:]
+    out = np.zeros((*x.shape[:-2], (count - 1) * step + length), x.dtype)
+    for i in np.arange(count):
+        out[..., i * step : i * step + length] += x[..., i, :]
+    return wrap(out)
+
+
+def inverse_stft_window_fn(
+    frame_step: Any, forward_window_fn: Any = hann_window, name: str | None = None
+) -> Any:
+    """The window for `inverse_stft` of what `stft` made with the other one."""
+
+    def window(frame_length: Any, dtype: Any = float32) -> Any:
+        length, step = int(frame_length), int(frame_step)
+        made = np.asarray(forward_window_fn(length, dtype=dtype))
+        overlaps = -(-length // step)
+        padded = np.pad(made**2, (0, overlaps * step - length))
+        total = np.tile(padded.reshape(overlaps, step).sum(0), overlaps)[:length]
+        return wrap((made / total).astype(made.dtype))
+
+    return window
+
+
+@traceable
+def inverse_stft(
+    stfts: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: Any = hann_window,
+    name: str | None = None,
+) -> Any:
+    """The signal of spectra, whose frames are added."""
+    x, length = _array("inverse_stft", stfts), int(frame_length)
+    size = 1 << (length - 1).bit_length() if fft_length is None else int(fft_length)
+    wide = np.float64 if x.dtype == np.complex128 else np.float32
+    frames = np.fft.irfft(x, size, axis=-1).astype(wide)[..., :length]
+    if frames.shape[-1] < length:
+        widths = [(0, 0)] * (frames.ndim - 1) + [(0, length - frames.shape[-1])]
+        frames = np.pad(frames, widths)
+    if window_fn is not None:
+        frames = frames * np.asarray(window_fn(length, dtype=np.dtype(wide)))
+    return overlap_and_add(frames.astype(wide), frame_step)
+
+
+@traceable
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+    """The zero frequency in the middle."""
+    return wrap(np.fft.fftshift(_array("fftshift", x), axes))
+
+
+@traceable
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+    """`fftshift` undone."""
+    return wrap(np.fft.ifftshift(_array("ifftshift", x), axes))
+
+
 def __getattr__(name: str) -> Any:
     return _missing.resolve("signal", name)

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -111,6 +112,8 @@ class FloatList(_List):
     """Floats."""
 
     def _item(self, value: Any) -> float:
+        if value is None or isinstance(value, (str, bytes)):
+            raise TypeError(f"FloatList: the values must be numbers, got {value!r}")
         return float(np.float32(value))
 
     def _shown(self, value: Any) -> str:
@@ -121,7 +124,16 @@ class Int64List(_List):
     """Whole numbers."""
 
     def _item(self, value: Any) -> int:
-        return int(value)
+        try:
+            item = int(value) if isinstance(value, np.bool_) else operator.index(value)
+        except TypeError:
+            raise TypeError(
+                f"Int64List: the values must be whole numbers, got {value!r} of "
+                f"{type(value).__name__}"
+            ) from None
+        if not -(2**63) <= item < 2**63:
+            raise ValueError(f"Int64List: value out of range: {item}")
+        return item
 
 
 class Feature(_Message):
@@ -134,6 +146,12 @@ class Feature(_Message):
         int64_list: Int64List | None = None,
     ) -> None:
         given = [x for x in (bytes_list, float_list, int64_list) if x is not None]
+        for x in given:
+            if not isinstance(x, _List):
+                raise TypeError(
+                    f"Feature: a list must be a BytesList, FloatList or Int64List, got "
+                    f"{x!r}"
+                )
         self._named = given[0] if given else None
         self.bytes_list = bytes_list or BytesList()
         self.float_list = float_list or FloatList()

@@ -337,3 +337,34 @@ def test_words_are_split_into_a_sparse_tensor():
     assert [x.numpy().tolist() for x in ds] == [[b"a", b"b"], [b"c"]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="rank 1"):
         split("a b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (tf.train.Int64List, 1.5),
+        (tf.train.Int64List, np.float64(3.0)),
+        (tf.train.Int64List, "1"),
+        (tf.train.Int64List, None),
+        (tf.train.FloatList, "1.5"),
+        (tf.train.FloatList, None),
+        (tf.train.BytesList, 5),
+    ],
+)
+def test_lists_of_features_take_their_own_kind(kind, wrong):
+    with pytest.raises(TypeError, match=kind.__name__):
+        kind(value=[wrong])
+    filled = kind()
+    filled.value.append(wrong)
+    with pytest.raises(TypeError, match=kind.__name__):
+        str(filled)
+
+
+def test_whole_numbers_of_features_are_kept():
+    given = [True, np.bool_(True), np.uint8(7), tf.constant(3), 2**63 - 1, -(2**63)]
+    made = tf.train.Int64List(value=given)
+    assert list(made.value) == [1, 1, 7, 3, 2**63 - 1, -(2**63)]
+    with pytest.raises(ValueError, match="out of range"):
+        tf.train.Int64List(value=[2**63])
+    with pytest.raises(TypeError, match="Feature"):
+        tf.train.Feature(int64_list=5)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
+
 import penstock.tf as tf  # noqa: PLR0402 (the line that users write)
 import pytest
 
@@ -105,3 +109,31 @@ def test_private_names_are_not_looked_for_in_tensorflow(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow", fake)
     assert not hasattr(tf, "_anything")
     assert not hasattr(tf.strings, "_anything")
+
+
+def test_a_writer_that_nobody_closes_loses_nothing(tmp_path):
+    path = str(tmp_path / "dropped")
+    writer = tf.io.TFRecordWriter(path)
+    writer.write(b"x")
+    del writer
+    gc.collect()
+    assert list(tf.data.TFRecordDataset(path).as_numpy_iterator()) == [b"x"]
+    at_exit = str(tmp_path / "at_exit")
+    program = (
+        "import sys, penstock.tf as tf\n"
+        "writer = tf.io.TFRecordWriter(sys.argv[1])\n"
+        "writer.write(b'y')\n"
+    )
+    subprocess.run([sys.executable, "-c", program, at_exit], check=True)
+    assert list(tf.data.TFRecordDataset(at_exit).as_numpy_iterator()) == [b"y"]
+    writer = tf.io.TFRecordWriter(path)
+    writer.close()
+    writer.close()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
+        writer.write(b"z")
+    with pytest.raises(ZeroDivisionError), tf.io.TFRecordWriter(path) as failed:
+        failed.write(b"half")
+        raise ZeroDivisionError
+    del failed
+    gc.collect()
+    assert list(tf.data.TFRecordDataset(path)) == []

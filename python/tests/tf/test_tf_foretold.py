@@ -305,3 +305,133 @@ def test_a_shape_that_depends_on_a_value_is_not_known():
     padded = ds.map(lambda x: tf.pad(x, [[0, 2 * tf.shape(x)[0]]]))
     assert padded.element_spec == tf.TensorSpec((None,), tf.int64)
     assert [len(x) for x in padded] == [0, 3, 6, 9]
+
+
+IMAGES = tf.data.Dataset.from_generator(
+    lambda: [np.arange(48, dtype=np.float32).reshape(8, 6, 1)],
+    output_signature=tf.TensorSpec([None, None, 1], tf.float32),
+)
+
+
+def halves(image):
+    middle = tf.shape(image)[1] // 2
+    return image[:, middle:, :], image[:, :middle, :]
+
+
+def jittered(image):
+    both = tf.stack(halves(image))
+    cropped = tf.image.random_crop(both, size=[2, 2, 2, 1])
+    if tf.random.uniform(()) > 0.5:
+        cropped = tf.image.flip_left_right(cropped)
+    return cropped[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda i: halves(i)[0], [None, None, 1]),
+        (jittered, [2, 2, 1]),
+        (lambda i: tf.image.extract_patches(
+            i[None], [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID"
+        ), [1, None, None, 4]),
+        (lambda i: tf.nn.max_pool2d(i[None], 2, 2, "VALID"), [1, None, None, 1]),
+        (lambda i: (i - tf.reduce_mean(i)) / tf.math.reduce_std(i), [None, None, 1]),
+        (lambda i: tf.math.top_k(i[:, 0, 0], 3).values, [3]),
+        (lambda i: tf.signal.frame(i[:, 0, 0], 4, 2), [None, 4]),
+        (lambda i: tf.zeros([9] - tf.shape(i)[:2]), [None, None]),
+        (lambda i: tf.ones_like(i) * tf.random.gamma([tf.shape(i)[0], 1, 1], 2.0),
+         [None, None, 1]),
+        (lambda i: tf.pad(i, [[0, 9 - tf.shape(i)[0]], [0, 0], [0, 0]]),
+         [None, None, 1]),
+        (lambda i: tf.scan(lambda a, x: a + x, i[:, 0, 0]), [None]),
+    ],
+)  # fmt: skip
+def test_specs_of_images_of_unknown_size(function, shape):
+    ds = IMAGES.map(function)
+    assert ds.element_spec.shape.as_list() == shape
+    assert ds.element_spec.dtype == tf.float32
+    (made,) = ds
+    assert ds.element_spec.is_compatible_with(made)
+
+
+def test_specs_of_text():
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a"], [1]), default_value=0
+    )
+    lines = tf.data.Dataset.from_tensor_slices(["a b", "c"]).batch(2)
+
+    def cleaned(text):
+        return tf.strings.join(
+            ["[", tf.strings.regex_replace(text, "x", ""), "]"], separator=" "
+        )
+
+    assert lines.map(cleaned).element_spec == tf.TensorSpec([None], tf.string)
+
+    def shifted(text):
+        tokens = table.lookup(tf.strings.split(cleaned(text)))
+        return tokens[:, :-1].to_tensor(), tokens[:, 1:], tokens.row_lengths()
+
+    ds = lines.map(shifted)
+    assert ds.element_spec == (
+        tf.TensorSpec([None, None], tf.int32),
+        tf.RaggedTensorSpec([None, None], tf.int32),
+        tf.TensorSpec([None], tf.int64),
+    )
+    ((padded, rest, lengths),) = ds
+    assert padded.numpy().tolist() == [[0, 1, 0], [0, 0, 0]]
+    assert rest.to_list() == [[1, 0, 0], [0, 0]]
+    assert lengths.numpy().tolist() == [4, 3]
+
+
+@pytest.mark.parametrize(
+    ("function", "spec"),
+    [
+        (lambda x: tf.reduce_sum(x, axis=1), tf.TensorSpec([None], tf.int32)),
+        (lambda x: x * 2 + 1, tf.RaggedTensorSpec([None, None], tf.int32)),
+        (lambda x: tf.concat([x, x], axis=1), tf.RaggedTensorSpec([None] * 2, "int32")),
+        (lambda x: x.row_lengths(), tf.TensorSpec([None], tf.int64)),
+        (
+            lambda x: x[:, :1].to_tensor(shape=[None, 1]),
+            tf.TensorSpec([None, 1], "int32"),
+        ),
+        (
+            lambda x: tf.ragged.map_flat_values(lambda v: tf.cast(v, tf.float32), x),
+            tf.RaggedTensorSpec([None, None], tf.float32),
+        ),
+    ],
+)
+def test_specs_of_ragged_rows(function, spec):
+    rows = tf.ragged.constant([[1, 2], [3], []])
+    ds = tf.data.Dataset.from_tensor_slices(rows).batch(2).map(function)
+    assert ds.element_spec == spec
+    assert len(list(ds)) == 2
+
+
+def test_functions_that_ask_for_a_kind_of_tensor_are_traced(examples):
+    features = {
+        "v": tf.io.VarLenFeature(tf.float32),
+        "name": tf.io.FixedLenFeature([], tf.string, ""),
+    }
+
+    def decoded(record):
+        parsed = tf.io.parse_single_example(record, features)
+        for key, value in parsed.items():
+            if isinstance(value, tf.SparseTensor):
+                fill = "" if value.dtype == tf.string else -1.0
+                parsed[key] = tf.sparse.to_dense(value, default_value=fill)
+            elif value.dtype == tf.string:
+                parsed[key] = tf.strings.length(value)
+        if isinstance(parsed, (list, tuple)) or not isinstance(parsed["v"], tf.Tensor):
+            return {}
+        return parsed
+
+    ds = tf.data.TFRecordDataset(examples).map(decoded)
+    assert ds.explain().rstrip().endswith("native")
+    assert ds.element_spec == {
+        "name": tf.TensorSpec((), tf.int32),
+        "v": tf.TensorSpec([None], tf.float32),
+    }
+    assert next(iter(ds.skip(2)))["v"].numpy().tolist() == [0.5, 0.5]
+    plain = np.array([1])
+    asked = tf.data.Dataset.range(1).map(lambda x: isinstance(plain, tf.Tensor))
+    assert [bool(x) for x in asked] == [False]

@@ -313,3 +313,73 @@ def test_nests_that_differ_are_refused():
         tf.nest.map_structure(lambda a, b: a, [1], [1, 2])
     assert tf.nest.flatten({"b": None, "a": [1]}) == [1, None]
     assert tf.nest.map_structure(lambda x: x is None, [None, 2]) == [True, False]
+
+
+def test_fingerprints_are_those_of_tensorflow():
+    words = tf.fingerprint(["a", "bc"]).numpy()
+    assert words[0].tolist() == [227, 117, 223, 182, 101, 66, 69, 179]
+    numbers = tf.fingerprint([[1, 2], [3, 4]]).numpy()
+    assert numbers.shape == (2, 8)
+    assert numbers.dtype == np.uint8
+    several = tf.fingerprint([["a", "b"]]).numpy()
+    parts = tf.fingerprint(["a", "b"]).numpy()
+    assert (several == tf.fingerprint([parts.tobytes()]).numpy()).all()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="scalar"):
+        tf.fingerprint("a")
+
+
+def test_matrices_are_taken_apart():
+    x = tf.constant([[2.0, 1.0], [0.0, 3.0]])
+    s, u, v = tf.linalg.svd(x)
+    again = tf.matmul(u * s, v, transpose_b=True)
+    np.testing.assert_allclose(again, x, atol=1e-6)
+    np.testing.assert_allclose(tf.linalg.svd(x, compute_uv=False), s)
+    values, vectors = tf.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_allclose(values, [1, 3], atol=1e-6)
+    np.testing.assert_allclose(abs(vectors.numpy()), np.full((2, 2), 0.5**0.5), 1e-5)
+    q, r = tf.linalg.qr(x)
+    np.testing.assert_allclose(tf.matmul(q, r), x, atol=1e-6)
+    solved = tf.linalg.solve(x, [[4.0], [6.0]])
+    assert solved.dtype == tf.float32
+    np.testing.assert_allclose(solved, [[1], [2]], atol=1e-6)
+    np.testing.assert_allclose(tf.linalg.pinv([[2.0], [0.0]]), [[0.5, 0]], atol=1e-6)
+    assert int(tf.linalg.matrix_rank([[1.0, 1.0], [1.0, 1.0]])) == 1
+    assert tf.linalg.tensor_diag([1, 2]).numpy().tolist() == [[1, 0], [0, 2]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="invertible"):
+        tf.linalg.solve([[0.0]], [[1.0]])
+
+
+def test_gradients_are_clipped_together():
+    clipped, norm = tf.clip_by_global_norm([tf.constant([3.0, 4.0]), None], 2.0)
+    np.testing.assert_allclose(clipped[0], [1.2, 1.6], 1e-6)
+    assert clipped[1] is None
+    assert float(norm) == 5
+    same, _ = tf.clip_by_global_norm([tf.constant([3.0])], 20.0)
+    assert float(same[0][0]) == 3
+
+
+def test_spectra_give_their_signal_back():
+    signal = tf.range(64, dtype=tf.float32)
+    spectra = tf.signal.stft(signal, 16, 8)
+    window = tf.signal.inverse_stft_window_fn(8)
+    back = tf.signal.inverse_stft(spectra, 16, 8, window_fn=window)
+    np.testing.assert_allclose(back[8:-8], signal[8:-8], atol=1e-3)
+    frames = tf.ones([2, 3, 4])
+    added = tf.signal.overlap_and_add(frames, 2)
+    assert added.numpy().tolist() == [[1, 1, 2, 2, 2, 2, 1, 1]] * 2
+    shifted = tf.signal.fftshift([1, 2, 3])
+    assert shifted.numpy().tolist() == [3, 1, 2]
+    assert tf.signal.ifftshift(shifted).numpy().tolist() == [1, 2, 3]
+
+
+def test_layers_without_weights():
+    table = tf.constant([[3.0, 4.0], [1.0, 0.0]])
+    rows = tf.nn.embedding_lookup(table, [[0]], max_norm=1.0)
+    np.testing.assert_allclose(rows, [[[0.6, 0.8]]], 1e-6)
+    assert tf.nn.bias_add(tf.zeros([1, 2]), [1.0, 2.0]).numpy().tolist() == [[1, 2]]
+    channels = tf.nn.bias_add(tf.zeros([1, 2, 1]), [1.0, 2.0], data_format="NCW")
+    assert channels.numpy().tolist() == [[[1], [2]]]
+    np.testing.assert_allclose(tf.nn.elu([-1.0, 2.0]), [np.expm1(-1), 2], 1e-6)
+    np.testing.assert_allclose(tf.nn.silu([1.0]), [0.7310586], 1e-6)
+    ds = tf.data.Dataset.from_tensors([1.0]).map(tf.nn.silu)
+    assert ds.explain().rstrip().endswith("native")

@@ -203,3 +203,11 @@ def test_a_list_of_one_value_for_each_row_is_an_operand():
     assert (sparse * 2).values.numpy().tolist() == [4.0]
     assert (sparse / [[1, 4]]).values.numpy().tolist() == [0.5]
     assert int(tf.size(sparse)) == 2
+
+
+def test_deep_rows_are_sparse_values():
+    made = tf.ragged.constant([[["a", "b"], ["c"]], [], [["d"]]]).to_sparse()
+    places = [[0, 0, 0], [0, 0, 1], [0, 1, 0], [2, 0, 0]]
+    assert made.indices.numpy().tolist() == places
+    assert made.values.numpy().tolist() == [b"a", b"b", b"c", b"d"]
+    assert made.dense_shape.numpy().tolist() == [3, 2, 2]

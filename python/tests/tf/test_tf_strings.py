@@ -186,3 +186,28 @@ def test_prints_look_into_structures():
     ]
     with pytest.raises(ValueError, match="flush"):
         tf.print("x", flush=True)
+
+
+def test_a_number_as_text_is_a_string():
+    assert (tf.strings.as_string(1) + "x").numpy() == b"1x"
+    assert (tf.strings.as_string(1) + tf.constant("x")).numpy() == b"1x"
+    ds = tf.data.Dataset.from_tensor_slices(["a", "b"])
+    made = ds.map(lambda t: tf.strings.as_string(1) + t)
+    assert list(made.as_numpy_iterator()) == [b"1a", b"1b"]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda t: tf.stack([t, t]), [2]),
+        (lambda t: tf.expand_dims(t, 0), [1]),
+        (lambda t: tf.concat([[t], ["z"]], 0), [2]),
+        (lambda t: tf.where(tf.equal(t, "a"), "x", t), []),
+        (lambda t: tf.strings.split([t]).to_tensor("-"), [1, None]),
+        (lambda t: tf.pad(tf.reshape(t, [1]), [[0, 2]]), [3]),
+    ],
+)
+def test_specs_of_strings_that_are_laid_out(function, shape):
+    ds = tf.data.Dataset.from_tensor_slices(["a", "b c"]).map(function)
+    assert ds.element_spec == tf.TensorSpec(shape, tf.string)
+    assert all(ds.element_spec.is_compatible_with(x) for x in ds)

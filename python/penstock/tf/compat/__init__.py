@@ -23,6 +23,11 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 
+def dimension_value(dimension: Any) -> Any:
+    """A dimension of a shape as a number, None where it is not known."""
+    return None if dimension is None else int(dimension)
+
+
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     """Bytes as text."""
     if isinstance(bytes_or_text, str):
