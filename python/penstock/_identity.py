@@ -12,11 +12,16 @@ as the limits below say.
 
 from __future__ import annotations
 
+import array
+import collections
+import contextlib
 import dataclasses
 import dis
 import enum
 import functools
 import hashlib
+import operator
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -24,13 +29,17 @@ from typing import Any
 import numpy as np
 
 from penstock._by_value import plain_name
+from penstock._dtypes import DType
 from penstock._kinds import is_library
 from penstock._look import in_class, intercepts, look, state_of
 from penstock._purity import only_reads
+from penstock._spec import TensorSpec
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic, enum.Enum)
 _TEXT = (bool, int, float, complex, str, bytes, type(None))  # shown by repr
 _CONTAINERS = (tuple, frozenset, list, dict, set, np.ndarray)
+_SHOWN_WHOLE = frozenset("datetime decimal fractions pathlib uuid".split())
+_GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _MAX_DEPTH = 16
 _MAX_HELPERS = 10_000  # functions and classes
 # Of a global: a larger array is told by its shape, a longer list by its length.
@@ -149,9 +158,23 @@ class _Identity:
         wrapped = look(value, "__wrapped__")  # by functools.lru_cache
         if type(wrapped) is types.FunctionType:
             self._add(wrapped, depth + 1)
-        if name is None and in_class(kind, "__dict__") is not None:
-            self._add(state_of(value), depth + 1)
-            self._add(kind, depth + 1)
+        if issubclass(kind, types.BuiltinMethodType):
+            owner = value.__self__  # of a bound method: PATTERN.match
+            if not isinstance(owner, (types.ModuleType, type(None))):
+                self._add(owner, depth + 1)
+        elif kind in _GETTERS:
+            self._add(value.__reduce__(), depth + 1)
+        elif kind is re.Pattern:
+            self._add((value.pattern, value.flags), depth + 1)
+        elif kind in (collections.deque, bytearray, array.array):
+            self._add(tuple(value), depth + 1)
+        elif kind in (range, slice) or _is_shown_whole(kind):
+            self._text(f"{value!r};")
+        elif name is None:
+            slots = {} if _is_foreign(kind.__module__) else _slots_of(value)
+            if slots or in_class(kind, "__dict__") is not None:
+                self._add({**state_of(value), **slots}, depth + 1)
+                self._add(kind, depth + 1)
 
     def _add_class(self, kind: type, depth: int) -> None:
         self._text(f"class {kind.__module__}.{kind.__qualname__};")
@@ -224,6 +247,22 @@ def _is_foreign(module: Any) -> bool:
     """Whether code is ours, Python's or a library's: its name says enough."""
     name = module if isinstance(module, str) else ""
     return is_library(name)
+
+
+def _is_shown_whole(kind: type) -> bool:
+    """Whether repr() of a library's value tells all of it."""
+    ours = kind in (DType, TensorSpec) or issubclass(kind, np.dtype)
+    return ours or kind.__module__ in _SHOWN_WHOLE
+
+
+def _slots_of(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for base in type(value).__mro__:
+        for name, held in vars(base).items():
+            if isinstance(held, types.MemberDescriptorType):
+                with contextlib.suppress(AttributeError):  # not set yet
+                    found[name] = held.__get__(value)
+    return found
 
 
 def _is_plain(value: Any, depth: int) -> bool:

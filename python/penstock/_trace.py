@@ -10,13 +10,16 @@ operations is, with symbols for its arguments.
 
 from __future__ import annotations
 
-from types import CodeType
+from collections.abc import Iterable, Iterator
+from functools import partial
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from penstock import _penstock
 from penstock._errors import InvalidArgumentError
+from penstock._kinds import defaults_of
 from penstock._look import in_class, look
 from penstock._ragged import Ragged
 from penstock._spec import UNKNOWN_SPEC, DatasetSpec, TensorSpec
@@ -199,27 +202,46 @@ def _truth(value: Any) -> Traced:
 
 def check_cells(fn: Any) -> None:
     """Refuses a function that captured values of the element around it."""
-    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            raise TraceRefused(f"reads {name} before it is set") from None
-        if _depends(value):
+    for name, value in _captured(fn):
+        if value is _UNSET:
+            raise TraceRefused(f"reads {name} before it is set")
+        if _depends(value, set()):
             raise TraceRefused(f"captures {name}, which depends on the element")
 
 
-def _depends(value: Any) -> bool:
+_UNSET = object()
+
+
+def _captured(fn: Any) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:
+            yield name, _UNSET
+    yield from defaults_of(fn)
+
+
+def _depends(value: Any, seen: set[int]) -> bool:
     if isinstance(value, Traced):
         return not value.is_constant
-    if isinstance(value, (list, tuple)):
-        return any(_depends(v) for v in value)
-    if isinstance(value, dict):
-        return any(_depends(v) for v in value.values())
     if isinstance(value, ConstantBytes):
         return False
-    return isinstance(value, (TracedBytes, TracedRagged)) or bool(
-        in_class(type(value), "__penstock_template__")
-    )
+    if isinstance(value, (list, tuple, set, frozenset)):
+        parts: Iterable[Any] = value
+    elif isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, FunctionType):
+        parts = [part for _, part in _captured(value)]
+    elif isinstance(value, partial):
+        parts = (value.func, *value.args, *value.keywords.values())
+    else:
+        return isinstance(value, (TracedBytes, TracedRagged)) or bool(
+            in_class(type(value), "__penstock_template__")
+        )
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    return any(_depends(part, seen) for part in parts)
 
 
 def _leaves(value: Any, splits: list[list[int]]) -> Any:

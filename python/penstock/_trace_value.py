@@ -154,14 +154,27 @@ def _ensured(value: Traced | TracedBytes, shape: Shape) -> int:
     return current().add("ensure_shape", (value._id,), dims)
 
 
+def _number_in(tracer: Tracer | None, number: int) -> int:
+    """The number of a value that `tracer` made; in another program it is that of
+    some other value."""
+    if tracer is not current_or_none():
+        refuse("uses a value that depends on the element of the function around it")
+    return number
+
+
 class TracedBytes:
     """A string, or an array of strings: handed on or to operations on strings."""
 
-    __slots__ = ("_id", "shape")
+    __slots__ = ("_number", "_tracer", "shape")
 
     def __init__(self, number: int, shape: Shape | None) -> None:
-        self._id = number
+        self._number = number
+        self._tracer = current_or_none()
         self.shape = shape
+
+    @property
+    def _id(self) -> int:
+        return _number_in(self._tracer, self._number)
 
     def __getattr__(self, name: str) -> Any:
         tracer = current_or_none()
@@ -175,7 +188,7 @@ class TracedBytes:
     def set_shape(self, shape: Any) -> None:
         found = _declared(self.shape, shape, "strings")
         if found is not None:
-            self._id, self.shape = _ensured(self, found), found
+            self._number, self.shape = _ensured(self, found), found
 
     def _no(self, *_: object) -> Any:
         refuse("computes with a string")
@@ -226,7 +239,7 @@ class ConstantBytes(TracedBytes):
         self.shape = value.shape
 
     @property
-    def _id(self) -> int:  # type: ignore[override]
+    def _id(self) -> int:
         tracer = current()
         key = ("strings", self.shape, tuple(self.value.flat))
         number = tracer._known.get(key)
@@ -334,6 +347,7 @@ class Traced:
         "_dtype",
         "_number",
         "_owned",
+        "_tracer",
         "_value",
         "_zero_d",
     )
@@ -348,6 +362,7 @@ class Traced:
         value: Any = None,
     ) -> None:
         self._number = number
+        self._tracer = current_or_none()
         self._dtype = dtype
         self._dims = shape
         self._value = value
@@ -376,7 +391,7 @@ class Traced:
                     refuse(str(error))
                 tracer._known[key] = number
             return int(number)
-        return self._number
+        return _number_in(self._tracer, self._number)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -1,5 +1,7 @@
 // Python values to elements: arrays, anything with __array__ or __dlpack__,
 // scalars, str, bytes, lists, and tuples and dicts of them.
+#include <nanobind/ndarray.h>
+
 #include <array>
 #include <cstring>
 
@@ -283,14 +285,16 @@ class Reader {
          static_cast<std::size_t>(PyByteArray_GET_SIZE(value))});
   }
 
-  static bool holds_text(PyObject* list, int depth) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-      PyObject* item = PyList_GET_ITEM(list, i);
-      if (PyBytes_Check(item) || PyUnicode_Check(item)) return true;
-      if (PyList_Check(item) && depth < 32) return holds_text(item, depth + 1);
-      return false;
+  /// As its first value tells, however deep that lies.
+  static bool holds_text(PyObject* value, int depth) {
+    if (PyBytes_Check(value) || PyUnicode_Check(value)) return true;
+    if (PyArray_Check(value)) {
+      const char kind = PyArray_DESCR(as_array(value))->kind;
+      return kind == 'O' || kind == 'S' || kind == 'U' || kind == 'T';
     }
-    return false;
+    const bool sequence = PyList_Check(value) || PyTuple_Check(value);
+    return sequence && depth < 32 && PySequence_Fast_GET_SIZE(value) > 0 &&
+           holds_text(PySequence_Fast_GET_ITEM(value, 0), depth + 1);
   }
 
   StatusOr<Tensor> list(PyObject* value, DType wanted) const {
@@ -358,8 +362,11 @@ class Reader {
                               " cannot be an element");
     }
     if (array.get() == nullptr) {
-      return python_failure(
+      Status status = python_failure(
           absl::StrCat("a value of type ", type_name(value), ": "));
+      // NumPy has no bfloat16, which DLPack has.
+      StatusOr<Tensor> tensor = bfloat16_of(value);
+      return tensor.ok() ? std::move(tensor) : std::move(status);
     }
     if (!PyArray_Check(array.get())) {
       // Rank 0 may come as a scalar.
@@ -369,6 +376,36 @@ class Reader {
     }
     // Views of foreign memory: others may write to it.
     return array_to_tensor(as_array(array.get()), Arrays::kCopy);
+  }
+
+  /// By DLPack, copied; an error if it is something else.
+  static StatusOr<Tensor> bfloat16_of(PyObject* value) {
+    nb::ndarray<nb::ro, nb::device::cpu> array;
+    if (!nb::try_cast(nb::handle(value), array, false) ||
+        array.dtype().code !=
+            static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat) ||
+        array.dtype().bits != 16) {
+      PyErr_Clear();
+      return absl::InvalidArgumentError("no bfloat16");
+    }
+    Shape shape;
+    for (std::size_t i = 0; i < array.ndim(); ++i) {
+      shape.push_back(static_cast<std::int64_t>(array.shape(i)));
+    }
+    PS_ASSIGN_OR_RETURN(Tensor tensor,
+                        Tensor::allocate(DType::kBFloat16, shape));
+    const auto* from = static_cast<const std::uint16_t*>(array.data());
+    auto* to = reinterpret_cast<std::uint16_t*>(tensor.mutable_data());
+    for (std::size_t at = 0; at < array.size(); ++at) {
+      std::int64_t offset = 0;
+      std::size_t rest = at;
+      for (std::size_t i = array.ndim(); i-- > 0; rest /= array.shape(i)) {
+        offset +=
+            static_cast<std::int64_t>(rest % array.shape(i)) * array.stride(i);
+      }
+      to[at] = from[offset];
+    }
+    return tensor;
   }
 
   StatusOr<const Structure*> tuple(PyObject* value, const Wanted& wanted) {

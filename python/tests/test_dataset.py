@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import copy
+import datetime
+import decimal
 import inspect
+import operator
 import os
+import pathlib
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -247,11 +253,64 @@ def test_fingerprints_are_equal_in_another_process(run_program):
         ds = ps.Dataset.range(5).map(outer(4)).filter(lambda x: x > 1)
         print(ds.fingerprint)
         print(ps.Dataset.from_indexable([("a", 1), ("b", 2)]).fingerprint)
+        import collections, datetime, operator, pathlib, re
+        class Slots:
+            __slots__ = ("k", "unset")
+            def __init__(self): self.k = {"a", "b", "c"}
+        held = [re.compile("a"), range(3), pathlib.Path("a"), Slots(), ps.int32,
+                datetime.date(2020, 1, 1), collections.deque([1]),
+                re.compile("b").match, operator.itemgetter(1, "a")]
+        print(ps.Dataset.range(5).map(lambda x, held=held: held).fingerprint)
     """
     a = run_program(source, PYTHONHASHSEED="1").stdout
     b = run_program(source, PYTHONHASHSEED="2").stdout
     c = run_program(source.replace("outer(4)", "outer(5)")).stdout
     assert a == b != c
+
+
+class _Slots:
+    __slots__ = ("factor",)
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (_Slots(1), _Slots(2)),
+        (re.compile("a"), re.compile("b")),
+        (re.compile("a"), re.compile("a", re.IGNORECASE)),
+        (re.compile("a").match, re.compile("b").match),
+        (np.add.reduce, np.multiply.reduce),
+        (operator.itemgetter(1), operator.itemgetter(2)),
+        (range(3), range(4)),
+        (slice(1), slice(2)),
+        (np.dtype("f4"), np.dtype("f8")),
+        (ps.int32, ps.int64),
+        (ps.TensorSpec((), ps.int32), ps.TensorSpec((2,), ps.int32)),
+        (pathlib.Path("a"), pathlib.Path("b")),
+        (datetime.timedelta(1), datetime.timedelta(2)),
+        (decimal.Decimal("1"), decimal.Decimal("1.0")),
+        (collections.deque([1]), collections.deque([2])),
+        (bytearray(b"a"), bytearray(b"b")),
+    ],
+)
+def test_what_a_function_holds_counts_in_a_fingerprint(one, other):
+    def holds(value):
+        return ps.Dataset.range(3).map(lambda x: (value, print(end=""))[0])
+
+    assert holds(one).fingerprint == holds(one).fingerprint
+    assert holds(one).fingerprint != holds(other).fingerprint
+    if callable(one) and not isinstance(one, type(ps.int32)):
+        ds = ps.Dataset.range(3)
+        assert ds.map(one).fingerprint != ds.map(other).fingerprint
+    state = iter(holds(one)).state_dict()
+    with pytest.raises(ps.Error, match="another pipeline"):
+        holds(other).iterator(state=state)
 
 
 _PROGRAM = """

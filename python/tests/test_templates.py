@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -163,6 +165,53 @@ def test_functions_that_capture_the_element_still_work():
         lambda n: ps.Dataset.range(2).map(lambda i: i + 10 * n)
     )
     assert [int(x) for x in ds] == [0, 1, 10, 11, 20, 21]
+
+
+def times(n, by_default):
+    if by_default:
+        return lambda i, n=n: i * 10 + n
+    return lambda i: i * 10 + n
+
+
+HELD = {
+    "default": lambda n: ps.Dataset.range(2).map(lambda i, n=n: i * 10 + n),
+    "by name": lambda n: ps.Dataset.range(2).map(lambda i, *, n=n: i * 10 + n),
+    "only it": lambda n: ps.Dataset.range(2).map(lambda i, n=n: n),
+    "list": lambda n: ps.Dataset.range(2).map(lambda i, held=[n]: (i, held[0])),
+    "dict": lambda n: ps.Dataset.range(2).map(lambda i, held={"n": n}: i + held["n"]),
+    "filter": lambda n: ps.Dataset.range(4).filter(lambda i, n=n: i < n),
+    "made": lambda n: ps.Dataset.range(2).map(times(n, True)),
+    "helper": lambda n: ps.Dataset.range(2).map(
+        lambda i, helper=times(n, False): helper(i)  # noqa: B008
+    ),
+    "helper's default": lambda n: ps.Dataset.range(2).map(
+        lambda i, helper=times(n, True): helper(i)  # noqa: B008
+    ),
+    "partial": lambda n: ps.Dataset.range(2).map(
+        functools.partial(lambda k, i: i * 10 + k, n)
+    ),
+    "shape": lambda n: ps.Dataset.range(2).map(lambda i, n=n: i + n.ndim),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_functions_that_hold_the_element_get_its_value(name):
+    for method in ("flat_map", "interleave"):
+        for source in (ps.Dataset.range(5), ps.Dataset.range(5).map(unknown)):
+            ds = getattr(source, method)(HELD[name])
+            slow = getattr(source, method)(by_python(HELD[name]))
+            assert [plain(x) for x in ds] == [plain(x) for x in slow]
+
+
+def test_functions_that_hold_a_file_name_get_it(tmp_path):
+    def lines(name):
+        return ps.Dataset.text_lines(name).map(lambda line, name=name: (name, line))
+
+    names = texts(tmp_path)
+    ds = ps.Dataset.from_list(names).flat_map(lines)
+    slow = ps.Dataset.from_list(names).flat_map(by_python(lines))
+    assert ds.to_list() == slow.to_list()
+    assert [name for name, _ in ds.to_list()[:2]] == [names[0].encode()] * 2
 
 
 def test_maps_do_not_make_templates():

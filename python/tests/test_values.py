@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import ctypes
 import gc
 
 import numpy as np
@@ -132,6 +133,64 @@ def test_values_with_array_and_dlpack_are_accepted():
     assert one(WithDlpack()).tolist() == [0, 1, 2]
     assert one(Index()) == 7
     assert mapped(lambda x: [WithArray(), WithArray()])[0].shape == (2, 3)
+
+
+class Bfloat16:
+    """Numbers that NumPy cannot read, as a tensor of another library has them."""
+
+    class Tensor(ctypes.Structure):
+        _fields_ = [
+            ("data", ctypes.c_void_p),
+            ("device", ctypes.c_int32 * 2),
+            ("ndim", ctypes.c_int32),
+            ("dtype", ctypes.c_uint8 * 4),  # code, bits, lanes
+            ("shape", ctypes.POINTER(ctypes.c_int64)),
+            ("strides", ctypes.POINTER(ctypes.c_int64)),
+            ("byte_offset", ctypes.c_uint64),
+            ("manager", ctypes.c_void_p),
+            ("deleter", ctypes.c_void_p),
+        ]
+
+    def __init__(self, bits, shape, strides):
+        self.bits = np.array(bits, np.uint16)
+        self.kept = (ctypes.c_int64 * 2)(*shape), (ctypes.c_int64 * 2)(*strides)
+        self.tensor = self.Tensor(
+            self.bits.ctypes.data, (1, 0), 2, (4, 16, 1, 0), *self.kept, 0, None, None
+        )
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("no NumPy dtype")
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **kwargs):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_bfloat16_comes_by_dlpack(executor):
+    # 1, 2, 3, 4, 5, 6 by rows, transposed.
+    bits = [0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0]
+    (out,) = (
+        ps.Dataset.range(1)
+        .map(lambda x: Bfloat16(bits, (3, 2), (1, 3)), executor=executor)
+        .to_list()
+    )
+    assert out.dtype.name == "bfloat16"
+    assert out.astype(float).tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+def test_lists_of_tuples_and_arrays_of_text_are_arrays():
+    assert one([("a", "b"), ("c", "d")]).tolist() == [[b"a", b"b"], [b"c", b"d"]]
+    assert one([np.array(["a"]), np.array(["é"])]).tolist() == [[b"a"], [b"\xc3\xa9"]]
+    tokens = np.array([b"a\0", b"bb"], object)
+    assert one([tokens, tokens]).tolist() == [[b"a\0", b"bb"]] * 2
+    with pytest.raises(ps.InvalidArgumentError, match="only str or bytes, not int"):
+        one([np.array([1, None], object)])
 
 
 def test_what_cannot_be_an_element_is_named():
