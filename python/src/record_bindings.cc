@@ -48,17 +48,12 @@ struct ScanOptions {
   bool places = false;    // offsets and sizes
 };
 
-bool not_a_record(std::string_view bytes) {
-  return bytes.size() < tfrecord::kHeaderBytes ||
-         !tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes)).ok();
-}
-
 /// Reads the whole file once; the first failure of the file itself is returned.
 StatusOr<Scan> scan(const std::string& path, Compression compression,
                     const ScanOptions& options) {
   PS_ASSIGN_OR_RETURN(
       auto stream, ops::ByteStream::open(FileSystem::local(), path, compression,
-                                         &not_a_record));
+                                         &tfrecord::begins_with_record));
   Scan result;
   result.compressed = stream->compressed();
   const tfrecord::RecordSplitter splitter(options.verify);

@@ -438,6 +438,59 @@ def test_convert_csv_with_quoted_lines(tmp_path):
     assert back.read_text().startswith("id,text,x\n0,")
 
 
+def test_convert_groups_a_tar_as_the_dataset_does(tmp_path):
+    names = ["1.x", "1.Y", "README", ".hid.x", "__m__/1.x", "2.x", "d/3.x", "d/.a.x"]
+    with tarfile.open(tmp_path / "in.tar", "w") as tar:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.size = len(name)
+            tar.addfile(info, io.BytesIO(name.encode()))
+    facts = as_json("inspect", tmp_path / "in.tar")
+    assert (facts["files"], facts["samples"]) == (8, 3)
+    assert facts["fields"]["x"]["files"] == 3 and facts["fields"][""]["files"] == 4
+    as_json("convert", tmp_path / "in.tar", tmp_path / "out.tfrecord")
+    assert examples_of(tmp_path / "out.tfrecord") == [
+        {name: [value] for name, value in sample.items()}
+        for sample in ps.Dataset.tar(tmp_path / "in.tar")
+    ]
+
+
+def test_convert_refuses_samples_it_cannot_read(tmp_path):
+    with tarfile.open(tmp_path / "in.tar", "w", format=tarfile.GNU_FORMAT) as tar:
+        for name, kind in [
+            ("1.x", tarfile.REGTYPE),
+            ("2.x", tarfile.GNUTYPE_SPARSE),
+            ("3.x", tarfile.REGTYPE),
+            ("3.X", tarfile.REGTYPE),
+            ("4.x", tarfile.REGTYPE),
+        ]:
+            info = tarfile.TarInfo(name)
+            info.size, info.type = 700, kind
+            tar.addfile(info, io.BytesIO(b"b" * 700))
+    target = tmp_path / "out.tfrecord"
+    code, _, err = penstock("convert", tmp_path / "in.tar", target, "--jobs", 1)
+    assert code == 1 and "'2.x' is a sparse file" in err
+    code, _, err = penstock(
+        "convert", tmp_path / "in.tar", target, "--jobs", 1, "--skip-errors"
+    )
+    assert code == 0 and "sample '3' has 'x' twice" in err
+    assert [e["__key__"] for e in examples_of(target)] == [[b"1"], [b"4"]]
+
+
+def test_verify_tells_the_compression_of_short_files(tmp_path):
+    plain = _penstock.tfrecord_frame([b"abc"])
+    for name, data in [
+        ("plain", plain),
+        ("gzip", gzip.compress(plain)),
+        ("zlib", zlib.compress(plain)),
+    ]:
+        (tmp_path / name).write_bytes(data)
+        facts = as_json("inspect", tmp_path / name)
+        assert (facts["records"], facts["bad_count"]) == (1, 0), name
+        assert facts["compressed"] == (name != "plain")
+        assert as_json("verify", tmp_path / name)["records"] == 1
+
+
 def test_convert_tar_both_ways(tmp_path):
     source = tmp_path / "in.tar"
     with tarfile.open(source, "w") as tar:

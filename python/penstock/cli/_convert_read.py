@@ -319,7 +319,8 @@ class TarSource(Source):
 
     def __init__(self, files: list[str]) -> None:
         super().__init__(files)
-        # For each sample: (file, key, [(field, offset, size)])
+        # For each sample: (file, key, [(field, offset, size)]); what cannot be read
+        # has no offset.
         self._samples: list[tuple[int, str, list[tuple[str, int, int]]]] = []
         for number, name in enumerate(files):
             self.bytes += os.path.getsize(name)
@@ -330,11 +331,13 @@ class TarSource(Source):
                         if not member.isreg():
                             continue
                         key, field = split_name(member.name)
+                        if not field:
+                            continue
                         if key != last:
                             self._samples.append((number, key, []))
                             last = key
-                        place = (field or "data", member.offset_data, member.size)
-                        self._samples[-1][2].append(place)
+                        offset = -1 if member.issparse() else member.offset_data
+                        self._samples[-1][2].append((field, offset, member.size))
             except (tarfile.TarError, EOFError) as error:
                 raise UsageError(f"{name}: damaged tar: {error}") from error
         self.count = len(self._samples)
@@ -344,11 +347,21 @@ class TarSource(Source):
         for file, samples in itertools.groupby(wanted, key=lambda s: s[0]):
             with open_binary(self.files[file]) as stream:
                 for _, key, fields in samples:
-                    record: Record = {"__key__": _text_or_bytes(key)}
-                    for field, offset, size in fields:
-                        stream.seek(offset)
-                        record[field] = stream.read(size)
-                    yield record
+                    yield self._sample(stream, self.files[file], key, fields)
+
+    @staticmethod
+    def _sample(
+        stream: IO[bytes], name: str, key: str, fields: list[tuple[str, int, int]]
+    ) -> Record | BadRecord:
+        record: Record = {"__key__": _text_or_bytes(key)}
+        for field, offset, size in fields:
+            if offset < 0:
+                return BadRecord(f"{name}: '{key}.{field}' is a sparse file")
+            if field in record:
+                return BadRecord(f"{name}: sample '{key}' has '{field}' twice")
+            stream.seek(offset)
+            record[field] = stream.read(size)
+        return record
 
 
 class TFRecordSource(Source):

@@ -148,9 +148,10 @@ def _tar(path: str, args: argparse.Namespace) -> dict[str, Any]:
                 if not member.isreg():
                     continue
                 key, field = split_name(member.name)
-                samples += key != last
-                last = key
                 files += 1
+                if field:
+                    samples += key != last
+                    last = key
                 fields[field] += 1
                 sizes[field] += member.size
     except (tarfile.TarError, EOFError, OSError) as error:
@@ -172,14 +173,18 @@ def _tar(path: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Key and field of a file of a WebDataset.
+    """Key and field of a file of a WebDataset, as `Dataset.tar` has them; the
+    field of a file that is of no sample is empty.
 
-    >>> split_name("train/0001.seg.png")
-    ('train/0001', 'seg.png')
+    >>> split_name("train/0001.seg.PNG"), split_name("__meta__/1.json")[1]
+    (('train/0001', 'seg.png'), '')
     """
     folder, _, base = name.rpartition("/")
     stem, _, field = base.partition(".")
-    return (f"{folder}/{stem}" if folder else stem), field
+    first = name.partition("/")[0]
+    if not stem or (len(first) >= 4 and first[:2] == first[-2:] == "__"):
+        field = ""
+    return (f"{folder}/{stem}" if folder else stem), field.lower()
 
 
 def _npy(path: str, args: argparse.Namespace) -> dict[str, Any]:

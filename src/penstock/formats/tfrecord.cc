@@ -56,6 +56,11 @@ StatusOr<std::uint64_t> read_length(std::string_view header) {
   return load<std::uint64_t>(header.data());
 }
 
+bool begins_with_record(std::string_view bytes) {
+  return bytes.size() >= kHeaderBytes &&
+         read_length(bytes.substr(0, kHeaderBytes)).ok();
+}
+
 Status check_payload(std::string_view framed) {
   const std::size_t end = framed.size() - kFooterBytes;
   const auto stored = load<std::uint32_t>(framed.data() + end);

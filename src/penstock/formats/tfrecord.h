@@ -28,6 +28,9 @@ void append_record(std::string_view payload, std::string& out);
 /// The payload's length from its header of kHeaderBytes; DataLoss if its
 /// checksum does not fit.
 StatusOr<std::uint64_t> read_length(std::string_view header);
+/// Whether `bytes` begins with a whole header. A length may look like the begin
+/// of a compressed stream; its checksum does not.
+bool begins_with_record(std::string_view bytes);
 
 /// OK if the checksum behind the payload fits; `framed` is a whole record.
 Status check_payload(std::string_view framed);

@@ -19,13 +19,6 @@
 namespace penstock::ops {
 namespace {
 
-/// A length may look like the beginning of any compressed stream; its checksum
-/// does not.
-bool is_plain(std::string_view bytes) {
-  return bytes.size() >= tfrecord::kHeaderBytes &&
-         tfrecord::read_length(bytes.substr(0, tfrecord::kHeaderBytes)).ok();
-}
-
 class TFRecordLayout final : public RecordLayout {
  public:
   TFRecordLayout(tfrecord::Index index, bool verify)
@@ -103,7 +96,7 @@ StatusOr<bool> is_compressed(FileSystem& fs, const std::string& path) {
       const std::size_t n,
       file->read_at(0, {reinterpret_cast<std::byte*>(first), sizeof(first)}));
   const std::string_view bytes(first, n);
-  return !is_plain(bytes) &&
+  return !tfrecord::begins_with_record(bytes) &&
          sniff_compression(bytes, /*zlib=*/true) != Compression::kNone;
 }
 
@@ -165,7 +158,7 @@ StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
   format->op = "tfrecord";
   format->splitter = std::make_shared<tfrecord::RecordSplitter>(options.verify);
   format->compression = options.compression;
-  format->plain = is_plain;
+  format->plain = tfrecord::begins_with_record;
   format->max_record_bytes = options.max_record_bytes;
   format->fs = &fs;
   format->identity = tfrecord_identity(options);
