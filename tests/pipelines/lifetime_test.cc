@@ -272,6 +272,32 @@ TEST(LifetimeDeathTest, PipelinesGoOnWithTheThreadsThereAre) {
       ::testing::ExitedWithCode(0), "");
 }
 
+TEST(LifetimeDeathTest, CallsThatTakeAllThreadsLeaveSomeToOthers) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        alarm(30);
+        const auto nap = [](std::int64_t x) {
+          std::this_thread::sleep_for(milliseconds(10));
+          return x;
+        };
+        MapOptions many;
+        many.num_parallel_calls = 50;
+        Iterator endless = Dataset::counter().map(nap, many).iterator();
+        std::thread consumer([&] {
+          while (endless.try_next().ok()) {
+          }
+        });
+        refuse_threads();
+        // Its stage is known to block after the first calls.
+        const auto got = Dataset::range(20).map(nap, many).to_list();
+        endless.cancel();
+        consumer.join();
+        std::exit(got.size() == 20 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(LifetimeDeathTest, WithoutAnyThreadAnIteratorIsRefused) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

@@ -8,18 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "penstock/memory/cgroup.h"
+
 namespace penstock {
 namespace {
-
-std::int64_t read_number(const char* path) {
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return -1;
-  char line[64] = {};
-  const bool got = std::fgets(line, sizeof(line), file) != nullptr;
-  std::fclose(file);
-  if (!got || line[0] < '0' || line[0] > '9') return -1;
-  return std::strtoll(line, nullptr, 10);
-}
 
 std::int64_t available_from_meminfo() {
   std::FILE* file = std::fopen("/proc/meminfo", "re");
@@ -36,23 +28,11 @@ std::int64_t available_from_meminfo() {
   return kib < 0 ? std::int64_t{4} << 30 : kib * 1024;
 }
 
-// Memory the cgroup may still use (v2, then v1), or the machine's.
+// Memory that the cgroup may still use, or the machine's.
 std::int64_t available_memory() {
-  std::int64_t available = available_from_meminfo();
-  const struct {
-    const char* limit;
-    const char* used;
-  } kGroups[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-                 {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                  "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-  for (const auto& group : kGroups) {
-    const std::int64_t limit = read_number(group.limit);
-    const std::int64_t used = read_number(group.used);
-    if (limit > 0 && used >= 0) {
-      available = std::min(available, std::max<std::int64_t>(0, limit - used));
-    }
-  }
-  return available;
+  const std::int64_t machine = available_from_meminfo();
+  const std::int64_t group = cgroup_memory();
+  return group < 0 ? machine : std::min(machine, group);
 }
 
 thread_local Settlement* t_settlement = nullptr;

@@ -46,6 +46,8 @@ namespace {
 
 constexpr int kMaxElasticThreads = 256;
 constexpr int kMaxThreads = 640;
+// The others are for CPU work, and for what calls wait for in nested iterators.
+constexpr int kMaxElasticCalls = kMaxThreads - 64;
 // Threads that may wait in nested iterators before no call at this nesting is
 // started, times nesting + 1: the run they wait for stands deeper, so it can
 // always start calls.
@@ -420,30 +422,26 @@ class Executor final : public Scheduler {
   bool sees_work() {
     const std::shared_ptr<const RunList> list = runs();
     const bool token = tokens_.load(std::memory_order_seq_cst) > 0;
+    const bool elastic = may_call_elastic();
     return std::any_of(list->begin(), list->end(), [&](const auto& run) {
       return admits(*run) && ((token && run->has_work(ClaimKind::kCpu)) ||
-                              run->has_work(ClaimKind::kElastic));
+                              (elastic && run->has_work(ClaimKind::kElastic)));
     });
+  }
+
+  bool may_call_elastic() const {
+    return elastic_calls_.load(std::memory_order_relaxed) < kMaxElasticCalls;
   }
 
   bool work_once(WorkerThread& self) {
     const std::shared_ptr<const RunList> list = runs();
-    const std::size_t n = list->size();
-    if (n == 0) return false;
-    bool did = false;
+    if (list->empty()) return false;
+    const std::size_t start = round_.fetch_add(1, std::memory_order_relaxed);
     if (try_take_token()) {
       self.has_token = true;
-      const std::size_t start = round_.fetch_add(1, std::memory_order_relaxed);
-      // Runs whose consumer waits come first.
-      for (int pass = 0; pass < 2 && !did; ++pass) {
-        for (std::size_t i = 0; i < n && self.has_token; ++i) {
-          Run& run = *(*list)[(start + i) % n];
-          if (n > 1 && run.consumer_waiting() != (pass == 0)) continue;
-          if (n == 1 && pass == 1) break;
-          if (!admits(run)) continue;
-          did |= work_for(self, run, n == 1);
-        }
-      }
+      const bool did = in_turn(*list, start, [&](Run& run) {
+        return self.has_token && work_for(self, run, list->size() == 1);
+      });
       if (self.has_token) {
         self.has_token = false;
         tokens_.fetch_add(1, std::memory_order_seq_cst);
@@ -451,17 +449,38 @@ class Executor final : public Scheduler {
       }
       if (did) return true;
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      Run& run = *(*list)[i];
-      Work work;
-      if (admits(run) && run.claim(ClaimKind::kElastic, work)) {
-        grow_elastic(run);
-        run.execute(work);
-        run.complete(work);
-        return true;
+    bool called = false;
+    return may_call_elastic() && in_turn(*list, start, [&](Run& run) {
+             return called || (called = call_elastic(run));
+           });
+  }
+
+  /// Visits runs whose consumer waits; where none of them has something to do
+  /// (`visit` says so), the others. Each is the first in its turn.
+  template <class F>
+  bool in_turn(const RunList& list, std::size_t start, F visit) const {
+    const std::size_t n = list.size();
+    for (const bool waiting : {true, false}) {
+      bool did = false;
+      for (std::size_t i = 0; i < n; ++i) {
+        Run& run = *list[(start + i) % n];
+        if (run.consumer_waiting() != waiting) continue;
+        if (admits(run)) did |= visit(run);
       }
+      if (did) return true;
     }
     return false;
+  }
+
+  bool call_elastic(Run& run) {
+    Work work;
+    if (!run.claim(ClaimKind::kElastic, work)) return false;
+    elastic_calls_.fetch_add(1, std::memory_order_relaxed);
+    grow_elastic(run);
+    run.execute(work);
+    run.complete(work);
+    elastic_calls_.fetch_sub(1, std::memory_order_relaxed);
+    return true;
   }
 
   // Runs blocks of `run` while there are some; just one when others wait.
@@ -585,6 +604,7 @@ class Executor final : public Scheduler {
   std::atomic<bool> short_of_threads_{false};  // the last one was refused
   std::atomic<std::size_t> round_{0};
   std::atomic<int> nested_waits_{0};
+  std::atomic<int> elastic_calls_{0};
   EventCount idle_;
   EventCount token_event_;
 
