@@ -28,6 +28,20 @@ Numbers read_numbers(const std::string& path) {
   return numbers;
 }
 
+/// Bytes of files that a group's use counts but that the kernel lets go when
+/// somebody wants memory: who reads a data set soon has his whole limit in use.
+double cached_files(const std::string& folder, std::string_view prefix) {
+  std::ifstream file(absl::StrCat(folder, "/memory.stat"));
+  double bytes = 0;
+  std::string name;
+  for (double value = 0; file >> name >> value;) {
+    if (!std::string_view(name).starts_with(prefix)) continue;
+    const std::string_view kind = std::string_view(name).substr(prefix.size());
+    if (kind == "active_file" || kind == "inactive_file") bytes += value;
+  }
+  return bytes;
+}
+
 /// `visit` gets the folder of the group that this process is in under
 /// `controller`, or for "" in version 2, and of each group around it. In a
 /// container the path may be the host's, of which only the last part, the root
@@ -83,21 +97,24 @@ double cgroup_cores(const std::string& root) {
 
 std::int64_t cgroup_memory(const std::string& root) {
   std::int64_t left = -1;
-  const auto add = [&](std::optional<double> limit,
-                       std::optional<double> used) {
+  const auto add = [&](std::optional<double> limit, std::optional<double> used,
+                       double cached) {
     if (!limit || !used || *limit <= 0) return;
     // Version 1 has a number near 2^63 where there is none.
-    const double most = std::clamp(*limit - *used, 0.0, 0x1p62);
+    const double most =
+        std::clamp(*limit - std::max(0.0, *used - cached), 0.0, 0x1p62);
     const auto free = static_cast<std::int64_t>(most);
     left = left < 0 ? free : std::min(left, free);
   };
   visit_groups(root, "", [&](const std::string& folder) {
     add(read_numbers(absl::StrCat(folder, "/memory.max")).first,
-        read_numbers(absl::StrCat(folder, "/memory.current")).first);
+        read_numbers(absl::StrCat(folder, "/memory.current")).first,
+        cached_files(folder, ""));
   });
   visit_groups(root, "memory", [&](const std::string& folder) {
     add(read_numbers(absl::StrCat(folder, "/memory.limit_in_bytes")).first,
-        read_numbers(absl::StrCat(folder, "/memory.usage_in_bytes")).first);
+        read_numbers(absl::StrCat(folder, "/memory.usage_in_bytes")).first,
+        cached_files(folder, "total_"));
   });
   return left;
 }

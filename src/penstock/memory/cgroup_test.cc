@@ -63,6 +63,20 @@ TEST_F(Cgroup, VersionOneHasAPathForEachController) {
   EXPECT_EQ(cgroup_memory(root()), 0);
 }
 
+TEST_F(Cgroup, FilesThatTheKernelKeepsAreNotInUse) {
+  write("/proc/self/cgroup", "4:memory:/old\n0::/new\n");
+  write("/sys/fs/cgroup/new/memory.max", "1000\n");
+  write("/sys/fs/cgroup/new/memory.current", "950\n");
+  write("/sys/fs/cgroup/new/memory.stat",
+        "anon 50\nfile 900\ninactive_file 600\nactive_file 200\n");
+  EXPECT_EQ(cgroup_memory(root()), 850);
+  write("/sys/fs/cgroup/memory/old/memory.limit_in_bytes", "1000\n");
+  write("/sys/fs/cgroup/memory/old/memory.usage_in_bytes", "950\n");
+  write("/sys/fs/cgroup/memory/old/memory.stat",
+        "inactive_file 1\ntotal_inactive_file 500\ntotal_active_file 50\n");
+  EXPECT_EQ(cgroup_memory(root()), 600);
+}
+
 TEST_F(Cgroup, ThePathOfTheHostIsNotThereInAContainer) {
   write("/proc/self/cgroup", "5:memory:/docker/abc\n4:cpu:/docker/abc\n");
   write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000\n");
