@@ -408,3 +408,58 @@ def a_long_loop_in_processes(tmp):
         return s
 
     return R(N).map(counts).batch(4), None
+
+
+@healthy
+def a_filter_that_keeps_all_behind_calls_that_run_ahead(tmp):
+    def keeps(x):
+        return str(x) != ""
+
+    ds = R(N).map(work.sleeper(0.004)).filter(keeps)
+    return ds.batch(4), work.step(0.03)
+
+
+@healthy
+def seeded_noise_in_a_cache(tmp):
+    def noise(i):
+        return np.sort(np.random.default_rng(int(i)).random(5_000))
+
+    return R(200).map(noise).cache().repeat().batch(8), work.step(0.005)
+
+
+@healthy
+def two_results_that_are_both_read(tmp):
+    def both(x):
+        return {"a": work.burn(0.001), "b": np.float64(x)}
+
+    ds = R(N).map(both).map(lambda d: d["a"] + d["b"])
+    return ds.batch(2), work.step(0.02)
+
+
+@healthy
+def a_copy_that_is_faster_than_the_step(tmp):
+    def put(batch):
+        time.sleep(0.002)
+        return batch
+
+    ds = R(N).map(lambda x: x * 2).batch(32)
+    return ds.prefetch_to_device(put), work.step(0.012)
+
+
+@healthy
+def bytes_in_the_window_floats_behind(tmp):
+    pictures = np.random.default_rng(2).integers(0, 255, (400, 48, 48, 3), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(pictures).shuffle(200)
+    ds = ds.map(lambda x: ps.cast(x, ps.float32) / 255)
+    return ds.batch(16), work.step(0.012)
+
+
+@healthy
+def computing_in_forced_processes(tmp):
+    def counts(x):
+        s = int(x)
+        for i in range(40_000):
+            s = (s * 31 + i) % 1_000_003
+        return s
+
+    return R(N).map(counts, executor="process").batch(4), None

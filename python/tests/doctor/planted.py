@@ -124,7 +124,69 @@ def capped_cycle(tmp):
     return R(64).interleave(slow, cycle_length=2).batch(4), None
 
 
+@fault("serial-stage", "flat_map#1.map#1")
+def serial_in_each_short_dataset(tmp, fixed=False):
+    calls = ps.AUTOTUNE if fixed else 1
+
+    def parts(i):
+        return R(40).map(work.sleeper(0.008), num_parallel_calls=calls)
+
+    return R(N).flat_map(parts).batch(4), None
+
+
+@fault("serial-stage", "interleave#1")
+def one_stream_after_the_other(tmp, fixed=False):
+    def stream(i):
+        def polls():
+            for k in range(40):
+                time.sleep(0.008)
+                yield k
+
+        return ps.Dataset.from_generator(polls)
+
+    cycle = ps.AUTOTUNE if fixed else 1
+    return R(N).interleave(stream, cycle_length=cycle).batch(8), None
+
+
+@fault("parallelism-capped", "filter#2")
+def a_filter_behind_calls_that_run_ahead(tmp):
+    def asks(x):
+        time.sleep(0.02)
+        return x % 2 == 0
+
+    ds = R(N).map(work.sleeper(0.004))
+    return ds.filter(asks, num_parallel_calls=2).batch(4), None
+
+
 # --- sources ----------------------------------------------------------------------
+
+
+@fault("serial-source", "zip#2[1].from_generator#0")
+def a_generator_beside_calls_that_wait_longer(tmp, fixed=False):
+    def makes(i):
+        time.sleep(0.004)
+        return i
+
+    if fixed:
+        other = R(N).map(makes)
+    else:
+        other = ps.Dataset.from_generator(lambda: map(makes, range(N)))
+    ds = ps.Dataset.zip(R(N).map(work.sleeper(0.008)), other)
+    return ds.map(lambda a, b: a + b).batch(4), None
+
+
+@fault("compression", "tfrecord#2 tfrecord#2.tfrecord#0")
+def gzip_records_of_names(tmp, fixed=False):
+    rng = np.random.default_rng(3)
+    rows = [bytes(rng.integers(97, 105, 2000, dtype=np.uint8)) for _ in range(3000)]
+    kind = None if fixed else "GZIP"
+    paths = [f"{tmp}/{k}.{kind}" for k in range(3)]
+    for path in paths:
+        with ps.io.TFRecordWriter(path, compression=kind) as writer:
+            for row in rows:
+                writer.write(row)
+    names = ps.Dataset.from_list(paths).take(3)
+    return ps.Dataset.tfrecord(names, compression=kind).batch(64), None
 
 
 @fault("serial-source", "from_generator#0")
@@ -301,6 +363,12 @@ def a_branch_keeps_it_from_being_native(tmp, fixed=False):
     return R(N).map(native if fixed else clip).batch(8), None
 
 
+@fault("process-overhead", "map#1")
+def sleeping_in_processes(tmp):
+    ds = R(N).map(work.sleeper(0.01), executor="process")
+    return ds.batch(4), None
+
+
 # --- waiting, order, memory ---------------------------------------------------------
 
 
@@ -449,6 +517,32 @@ def an_output_that_nothing_reads(tmp, fixed=False):
 
     ds = R(N).map(both)
     return ds.map(lambda x, y: x).batch(4), None
+
+
+@fault("unused-result", "map#1")
+def one_of_two_in_a_line(tmp, fixed=False):
+    wave = np.random.default_rng(0).random(20_000)
+
+    def features(x):
+        few = np.sort(wave[:2000] * x)
+        return {"least": few[0], "spectrum": np.abs(np.fft.fft(wave * x))}
+
+    def least(x):
+        few = np.sort(wave[:2000] * x)
+        return {"least": few[0]}
+
+    ds = R(N).map(least if fixed else features)
+    return ds.map(lambda d: d["least"]).batch(16), None
+
+
+@fault("cache-missing", "map#1")
+def seeded_noise_every_epoch(tmp, fixed=False):
+    def noise(i):
+        rng = np.random.default_rng(int(i))
+        return np.sort(rng.random(40_000))[::100].copy()
+
+    ds = R(256).map(noise)
+    return (ds.cache() if fixed else ds).repeat().batch(8), None
 
 
 @fault("unused-result", "zip#2[1].map#1")

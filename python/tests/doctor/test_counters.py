@@ -406,7 +406,8 @@ def test_pieces_of_the_time():
 def test_beginning_again():
     assert facts_of(R(1 << 40).batch(10))["begin_s"] == 0
     f = facts_of(R(40).batch(10))  # four of them in a pass
-    assert 0.2e-6 < 4 * f["begin_s"] < 50e-3
+    # Beside other load the first element may be there before it is asked for.
+    assert 0 < 4 * f["begin_s"] < 50e-3
 
 
 @truth("engine_cpu_s")

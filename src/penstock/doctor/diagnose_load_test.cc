@@ -51,6 +51,26 @@ TEST(Doctor, TurnsThatGainLittleBesideOtherLoadAreNamedAllTheSame) {
   EXPECT_TRUE(diagnose(Model(f)).findings.empty());
 }
 
+TEST(Doctor, CrossingCostsMoreThanTinyCallsBesideOtherLoadToo) {
+  Facts f = crossing();
+  EXPECT_EQ(diagnose(Model(f)).findings.front().code, "process-overhead");
+  // A third of the work was done; calls waited for a core inside of workers.
+  for (StageFacts& s : f.stages) {
+    s.elements /= 3;
+    s.calls /= 3;
+    s.cpu_s /= 3;
+    s.worker_cpu_s /= 3;
+  }
+  f.elements /= 3;
+  f.own_cpu_s /= 3;
+  f.stages[1].work_s = 15;
+  f.other_cpu = 2.7;
+  f.run_delay_s = 30;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "process-overhead");
+}
+
 TEST(Doctor, AConsumerThatHelpsIsNoOtherLoad) {
   Facts f = pipeline(50);  // 10 ms of work, then 10 of the consumer
   f.cores = 2;

@@ -85,17 +85,20 @@ inline double crossing_s(const StageFacts& s) {
   const double packing = std::max(0.0, s.worker_cpu_s - s.work_s);
   return s.calls > 0 ? (packing + s.cpu_s) / s.calls : 0;
 }
-/// What the function of worker processes does in a call, calling it left out.
-inline double work_s(const Facts& f, const StageFacts& s) {
-  return s.calls > 0 ? std::max(0.0, s.work_s / s.calls - f.call_overhead_s)
-                     : 0;
+/// What the function of worker processes does in a call, calling it and waiting
+/// for a core left out.
+inline double work_s(const Model& m, const StageFacts& s) {
+  const double inside = m.stretch() * s.work_s;
+  return s.calls > 0
+             ? std::max(0.0, inside / s.calls - m.facts().call_overhead_s)
+             : 0;
 }
 /// Calling the stage's function costs more than the function does.
 inline bool calling_costs_most(const Model& m, int stage) {
   const StageFacts& s = stage_of(m, stage);
   if (s.calls <= 0) return false;
   if (is_process(s)) {
-    return s.executor_forced && crossing_s(s) >= work_s(m.facts(), s);
+    return s.executor_forced && crossing_s(s) >= work_s(m, s);
   }
   return is_thread(s) && s.gil_hold_s / s.calls < tiny_call_s(m.facts());
 }

@@ -26,7 +26,7 @@ void process_overhead(const Model& model, Findings& out) {
     if (!is_process(s)) continue;
     const bool waits = waits_in_few(model, i);
     if (!waits && !calling_costs_most(model, i)) continue;
-    const double work = work_s(facts, s);
+    const double work = work_s(model, s);
     const double crossing = crossing_s(s);
     // It must be what the pipeline is limited by.
     const int at = model.pipeline().stage;
