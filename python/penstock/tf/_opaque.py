@@ -18,7 +18,13 @@ import numpy as np
 from penstock._trace_errors import TraceRefused, refuse
 from penstock._trace_inspect import Kind
 from penstock._trace_ragged import TracedRagged
-from penstock._trace_value import Traced, TracedBytes, current, untraced
+from penstock._trace_value import (
+    ShapeTuple,
+    Traced,
+    TracedBytes,
+    current,
+    untraced,
+)
 from penstock.tf import (
     _control,
     _functions,
@@ -64,7 +70,7 @@ class OpaqueRagged(Foreign):
 
     @property
     def shape(self) -> Any:
-        return self.spec.shape
+        return ShapeTuple(self._dims())
 
     @property
     def flat_values(self) -> Any:

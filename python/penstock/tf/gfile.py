@@ -84,7 +84,15 @@ class GFile:
     def __getattr__(self, name: str) -> Any:
         if name == "_file":
             raise AttributeError(name)
-        return getattr(self._file, name)
+        found = getattr(self._file, name)
+        if not callable(found):
+            return found
+
+        def method(*args: Any, _owner: Any = self, **kwargs: Any) -> Any:
+            """A method of the file, which holds it open: GFile(path).readline()."""
+            return found(*args, **kwargs)
+
+        return method
 
     def size(self) -> int:
         """The length of the file, in bytes."""
@@ -123,7 +131,7 @@ class GFile:
             ) from None
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._file)
+        return self
 
     def __next__(self) -> Any:
         return next(self._file)

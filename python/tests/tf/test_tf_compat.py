@@ -234,7 +234,11 @@ def test_gfiles_have_what_tensorflows_have(tmp_path):
         assert file.read(2) == "é".encode()
         file.seek(position=0)
         assert (file.read(2), file.tell()) == (b"l1", 2)
-    assert list(gfile.GFile(path)) == ["l1\n", "é\n"]
+    assert [line for line in gfile.GFile(path)] == ["l1\n", "é\n"]  # noqa: C416
+    assert list(gfile.GFile(path)) == gfile.GFile(path).readlines()
+    assert gfile.GFile(path).readline() == "l1\n"
+    lines = iter(gfile.GFile(path))
+    assert (next(lines), next(lines)) == ("l1\n", "é\n")
     assert json.load(gfile.GFile(_written(tmp_path / "j", "[1]"))) == [1]
     with gfile.GFile(str(tmp_path / "n"), "wb") as file:
         np.save(file, np.arange(3))

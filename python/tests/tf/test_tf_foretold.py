@@ -435,3 +435,9 @@ def test_functions_that_ask_for_a_kind_of_tensor_are_traced(examples):
     plain = np.array([1])
     asked = tf.data.Dataset.range(1).map(lambda x: isinstance(plain, tf.Tensor))
     assert [bool(x) for x in asked] == [False]
+
+
+def test_a_size_of_rows_that_only_the_data_has_is_not_foretold():
+    rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1, 2], [3], []]))
+    ds = rows.batch(2).map(lambda x: (x.nrows(), x.shape[0]))
+    assert [(int(n), int(size)) for n, size in ds] == [(2, 2), (1, 1)]
