@@ -199,7 +199,9 @@ std::vector<std::string> write_tfrecord(const Dataset& dataset,
     for (const auto& writer : writers) progress.bytes += writer->bytes();
     if (options.progress) options.progress(progress);
   }
-  for (const auto& writer : writers) throw_if(writer->finish());
+  // A part of the shards would pass for all of them.
+  for (const auto& writer : writers) throw_if(writer->seal());
+  for (const auto& writer : writers) throw_if(writer->publish());
   return names;
 }
 

@@ -393,9 +393,15 @@ Status AtomicFile::append(std::string_view bytes) {
   return file_->append(bytes);
 }
 
-Status AtomicFile::commit() {
+Status AtomicFile::seal() {
+  if (file_ == nullptr) return absl::OkStatus();
   PS_RETURN_IF_ERROR(file_->sync());
   file_.reset();
+  return absl::OkStatus();
+}
+
+Status AtomicFile::commit() {
+  PS_RETURN_IF_ERROR(seal());
   PS_RETURN_IF_ERROR(fs_->rename(temporary_, path_));
   committed_ = true;
   return absl::OkStatus();

@@ -99,6 +99,9 @@ class AtomicFile {
   ~AtomicFile();
   Status append(std::string_view bytes);
   std::int64_t size() const { return size_; }
+  /// All is written, and nothing can be added: what commit() is left with is
+  /// the name.
+  Status seal();
   Status commit();
 
  private:

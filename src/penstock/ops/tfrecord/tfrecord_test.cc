@@ -1,5 +1,8 @@
 #include "penstock/formats/tfrecord.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -534,6 +537,27 @@ TEST(WriteTFRecord, RefusesWhatIsNotStringsAndLeavesNothing) {
       });
   EXPECT_NE(error_of([&] { io::write_tfrecord(failing, dir + "/a", 2); }), "");
   EXPECT_TRUE(std::filesystem::is_empty(dir));
+}
+
+TEST(WriteTFRecord, LeavesNoShardWhereAnotherDoesNotFit) {
+  const std::string dir = fresh_path();
+  std::filesystem::create_directories(dir);
+  const Dataset records = Dataset::range(3).map(
+      [](std::int64_t i) { return std::string(i == 1 ? 100'000 : 10, 'x'); });
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 50'000;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string error =
+      error_of([&] { io::write_tfrecord(records, dir + "/a", 3); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(error, HasSubstr("a-00001-of-00003"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir));
+  io::write_tfrecord(records, dir + "/a", 3);
+  EXPECT_EQ(Dataset::tfrecord(dir + "/a-*").to_list().size(), 3u);
 }
 
 TEST(ReadFile, GivesTheBytesOrTheReason) {

@@ -73,16 +73,27 @@ std::int64_t RecordWriter::bytes() const {
 }
 
 Status RecordWriter::finish() {
+  PS_RETURN_IF_ERROR(seal());
+  return publish();
+}
+
+Status RecordWriter::seal() {
   // A stream of its own ends what write() began; behind joined streams there
   // is nothing to end.
   const bool joined = records_ > 0 && frame_.empty();
   if (!joined) PS_RETURN_IF_ERROR(compressor_->finish(out_));
   PS_RETURN_IF_ERROR(flush(0));
+  return file_->seal();
+}
+
+Status RecordWriter::publish() {
   // An index of the file that is replaced must not outlive it.
   fs_->remove(index_path(path_)).IgnoreError();
   PS_RETURN_IF_ERROR(file_->commit());
   if (!indexed_) return absl::OkStatus();
-  return save_index(*fs_, path_, index_, index_path(path_));
+  // The file is whole without it: readers make one.
+  save_index(*fs_, path_, index_, index_path(path_)).IgnoreError();
+  return absl::OkStatus();
 }
 
 StatusOr<std::string> frame_records(std::span<const std::string_view> payloads,

@@ -31,7 +31,12 @@ class RecordWriter {
   /// the file is (gzip, zstd): `sizes` are those of the payloads in them.
   Status write_framed(std::string_view bytes,
                       std::span<const std::uint32_t> sizes);
+  /// seal() and publish().
   Status finish();
+  /// Writes what is left. Of several files that belong together all are sealed
+  /// before the first gets its name.
+  Status seal();
+  Status publish();
   std::int64_t records() const { return records_; }
   /// Bytes in the file so far.
   std::int64_t bytes() const;
