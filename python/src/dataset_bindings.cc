@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "bindings.h"
@@ -100,7 +101,12 @@ Element element_at(const Dataset& d, I64 i) {
     return found;
   }
   const auto call = std::make_shared<ElementCall>(d);
-  std::thread([call, i] { call->run(i); }).detach();
+  try {
+    std::thread([call, i] { call->run(i); }).detach();
+  } catch (const std::system_error&) {  // the system gives no more threads
+    const WithoutGil waiting;
+    return d.at(i);
+  }
   for (;;) {
     {
       const WithoutGil waiting;

@@ -114,6 +114,26 @@ def test_a_thread_that_is_no_daemon_may_finish(run_program):
     quiet(done)
 
 
+def test_pipelines_where_the_system_gives_no_more_threads(run_program):
+    done = run_program(
+        """
+    import os, resource, time, penstock as ps
+    def slow(x):
+        time.sleep(0.01)
+        return x
+    ds = ps.Dataset.range(20).map(slow, executor="thread")
+    ds.take(1).to_list()
+    if os.geteuid() == 0:
+        os.setgid(61234); os.setuid(61234)
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    print(sum(int(x) for x in ds), ds[3])
+    """,
+        PENSTOCK_TOP="0",  # its imports may lie where this user may not read
+    )
+    assert done.stdout.strip() == "190 3"
+    quiet(done)
+
+
 def test_exit_by_exception_and_sys_exit(run_program):
     done = run_program(
         ENDLESS + "    it = iter(ds); next(it)\n    sys.exit(3)\n", expect=3
