@@ -35,9 +35,6 @@ def fault(codes: str, stages: str):
     return add
 
 
-# Sleeps are long enough (7 ms) that the engine finds out that calls wait: of
-# shorter ones it sometimes does, and what a fix gains then varies by itself.
-
 # --- explicit numbers -----------------------------------------------------------
 
 
