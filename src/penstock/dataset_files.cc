@@ -43,14 +43,17 @@ Compression compression_of(std::string_view op, const std::string& name) {
   return *known;
 }
 
-/// The names that a reader was given: no stage of the user's, so that the
-/// reader is number 0.
-Dataset names_dataset(std::vector<std::string> names) {
-  auto node = std::make_shared<Node>(
-      *build_dataset(OpOr(ops::make_file_names(std::move(names))), {}, "")
-           .node());
+/// Names of files below a stage that stands for both: they are no stage of the
+/// user's, so that the other is number 0.
+Dataset for_a_source(OpOr names) {
+  auto node =
+      std::make_shared<Node>(*build_dataset(std::move(names), {}, "").node());
   node->index = -1;
   return Dataset(std::move(node));
+}
+
+Dataset names_dataset(std::vector<std::string> names) {
+  return for_a_source(ops::make_file_names(std::move(names)));
 }
 
 int reads_cap(std::string_view op, std::int64_t num_parallel_reads) {
@@ -72,10 +75,14 @@ ops::TFRecordOptions lower_options(const TFRecordOptions& options) {
 
 Dataset Dataset::list_files(const FileNames& patterns,
                             ListFilesOptions options) {
-  Dataset names = build_dataset(ops::make_list_files(patterns.names()), {},
-                                std::move(options.name));
-  if (!options.shuffle) return names;
-  return names.shuffle({.buffer_size = kGlobal, .seed = options.seed});
+  OpOr names = ops::make_list_files(patterns.names());
+  if (!options.shuffle || !names.ok()) {
+    return build_dataset(std::move(names), {}, std::move(options.name));
+  }
+  OpOr shuffled = ops::make_shuffled_files(**names, options.seed);
+  return build_dataset(std::move(shuffled),
+                       {for_a_source(std::move(names)).node()},
+                       std::move(options.name));
 }
 
 Dataset Dataset::tfrecord(const FileNames& files, TFRecordOptions options) {

@@ -54,6 +54,20 @@ TEST_F(ListFiles, ShufflesAnewInEachIterationByTheSeed) {
   EXPECT_EQ(sorted, names(Dataset::list_files(dir_ + "/*")));
 }
 
+TEST_F(ListFiles, IsOneStageAlsoShuffled) {
+  const Dataset ds =
+      Dataset::list_files(dir_ + "/*",
+                          {.shuffle = true, .seed = 4, .name = "photos"})
+          .map([](std::string_view name) {
+            return static_cast<std::int64_t>(name.size());
+          });
+  EXPECT_THAT(ds.explain(),
+              HasSubstr("list_files#0:photos  list_files(3 files"));
+  EXPECT_THAT(ds.explain(), HasSubstr("shuffle=true, seed=4)"));
+  EXPECT_THAT(ds.explain(), HasSubstr("map#1  "));
+  EXPECT_EQ(ds.cardinality(), Cardinality(3));
+}
+
 TEST_F(ListFiles, KeepsTheFilesThatWereThereWhenItWasBuilt) {
   const Dataset ds = Dataset::list_files(dir_ + "/*");
   std::ofstream(dir_ + "/d") << 1;
