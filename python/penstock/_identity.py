@@ -137,14 +137,18 @@ class _Identity:
                 self._add(item, depth + 1)
             self._text("]")
         elif isinstance(value, dict):
-            for key, item in dict.items(value):
-                self._add(key, depth + 1)
-                self._add(item, depth + 1)
+            self._add_items(value, depth)
         elif isinstance(value, functools.partial):
             for part in _parts(value):
                 self._add(part, depth + 1)
         else:
             self._add_object(value, depth)
+
+    def _add_items(self, value: dict[Any, Any], depth: int) -> None:
+        """Of a dict that may be gone soon: another may have its id then."""
+        for key, item in dict.items(value):
+            self._add(key, depth + 1)
+            self._add(item, depth + 1)
 
     def _add_object(self, value: Any, depth: int) -> None:
         fingerprint = look(value, "fingerprint")
@@ -168,12 +172,12 @@ class _Identity:
             self._add((value.pattern, value.flags), depth + 1)
         elif kind in (collections.deque, bytearray, array.array):
             self._add(tuple(value), depth + 1)
-        elif kind in (range, slice) or _is_shown_whole(kind):
+        elif _is_shown_whole(kind):
             self._text(f"{value!r};")
         elif name is None:
-            slots = {} if _is_foreign(kind.__module__) else _slots_of(value)
+            slots = _slots_of(value)
             if slots or in_class(kind, "__dict__") is not None:
-                self._add({**state_of(value), **slots}, depth + 1)
+                self._add_items({**state_of(value), **slots}, depth + 1)
                 self._add(kind, depth + 1)
 
     def _add_class(self, kind: type, depth: int) -> None:
@@ -251,12 +255,15 @@ def _is_foreign(module: Any) -> bool:
 
 def _is_shown_whole(kind: type) -> bool:
     """Whether repr() of a library's value tells all of it."""
-    ours = kind in (DType, TensorSpec) or issubclass(kind, np.dtype)
-    return ours or kind.__module__ in _SHOWN_WHOLE
+    known = kind in (DType, TensorSpec, range, slice) or issubclass(kind, np.dtype)
+    return known or kind.__module__.partition(".")[0] in _SHOWN_WHOLE
 
 
 def _slots_of(value: Any) -> dict[str, Any]:
+    """What an object of the user's own class has in slots."""
     found: dict[str, Any] = {}
+    if _is_foreign(type(value).__module__):
+        return found
     for base in type(value).__mro__:
         for name, held in vars(base).items():
             if isinstance(held, types.MemberDescriptorType):
@@ -311,14 +318,18 @@ def _shown(value: Any, depth: int = 0) -> str:
             return str(kind.__repr__(value))  # type: ignore[call-arg]
     if isinstance(value, np.generic):
         return f"{value.dtype}:{value.tobytes().hex()}"
+    if _is_shown_whole(type(value)):
+        return repr(value)
     name = f"{type(value).__qualname__}.{_word(look(value, '__qualname__'))}"
     if depth > 2:
         return name
     if isinstance(value, tuple):
         items = [_shown(item, depth + 1) for item in _items(value)]
+    elif isinstance(value, frozenset):
+        items = sorted(_shown(item, depth + 1) for item in _items(value))
     else:
-        state = state_of(value).items()
-        items = [f"{key}={_shown(item, depth + 1)}" for key, item in state]
+        state = {**state_of(value), **_slots_of(value)}
+        items = [f"{key}={_shown(item, depth + 1)}" for key, item in state.items()]
     return f"{name}({','.join(items)})"
 
 

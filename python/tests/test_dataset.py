@@ -313,6 +313,18 @@ def test_what_a_function_holds_counts_in_a_fingerprint(one, other):
         holds(other).iterator(state=state)
 
 
+def test_sets_without_an_order_have_one_fingerprint():
+    def holds(numbers):
+        held = {frozenset((_Slots(n), pathlib.Path(str(n)))) for n in numbers}
+        kept = {_Slots(n) for n in numbers}
+        return ps.Dataset.range(3).map(lambda x: (held, kept, print(end=""))[0])
+
+    # Their order is that of addresses and of salted hashes.
+    first = holds(range(40)).fingerprint
+    assert holds(range(39, -1, -1)).fingerprint == first
+    assert holds(range(1, 41)).fingerprint != first
+
+
 _PROGRAM = """
     import functools
     import helpers
