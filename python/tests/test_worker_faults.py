@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -54,9 +55,11 @@ def check(found, n):
 
 
 def burn(x):
-    total = 0
-    for i in range(5_000_000):
-        total += i
+    """Longer than AUTO lets begin here while workers start, on any machine."""
+    total, until = 0, time.thread_time() + 0.2
+    while time.thread_time() < until:
+        for i in range(50_000):
+            total += i
     return x, os.getpid(), total
 
 
