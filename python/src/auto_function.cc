@@ -202,8 +202,9 @@ class AutoFunction final : public Function {
     return ++agreeing_ >= 2 || call > kWindowNs / 2;
   }
 
-  /// Whether more than one call at a time has gone on since the last look: those
-  /// that have the GIL do so alone, those that wait for something let it go.
+  /// Whether more than one call at a time has gone on since the last look:
+  /// those that have the GIL do so alone, those that wait for something let it
+  /// go.
   bool hold_together() const {
     const std::int64_t now = Clock::real().now();
     const std::int64_t hold = counters_->hold_ns.load();
