@@ -37,8 +37,9 @@ bool pays(const Model& model, int cache, const StageFacts& made) {
   if (holder.op == "shuffle" || made.elements_ever <= 0) return false;
   const double bytes = made.bytes_per_element();
   const double room = bytes * epoch_size(model, cache, true);
-  return made.busy_ever_s * kCheapBytesPerS > bytes * made.elements_ever &&
-         room <= kCacheFits * model.facts().memory_budget;
+  const bool computes = made.decodes || made.busy_ever_s * kCheapBytesPerS >
+                                            bytes * made.elements_ever;
+  return computes && room <= kCacheFits * model.facts().memory_budget;
 }
 
 Finding grown(int at, double in, double bytes) {
