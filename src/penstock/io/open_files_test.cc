@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "penstock/io/file_cache.h"
+#include "tests/support/temp_dir.h"
 
 namespace penstock {
 namespace {
@@ -25,8 +25,7 @@ std::size_t open_files() {
 class OpenFiles : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/penstock_open_files_XXXXXX";
-    folder_ = ::mkdtemp(name);
+    fs::create_directories(folder_);
     for (int i = 0; i < 300; ++i) std::ofstream(path(i)) << i;
     getrlimit(RLIMIT_NOFILE, &before_);
   }
@@ -41,7 +40,7 @@ class OpenFiles : public ::testing::Test {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &now), 0);
   }
 
-  std::string folder_;
+  const std::string folder_ = testing::fresh_path();
   rlimit before_{};
 };
 
