@@ -251,10 +251,17 @@ def chains(count):
         lambda x: ps.image.normalize(ps.cast(x, ps.float32), 100.0, 3.0),
         lambda x: ps.cast(x, ps.float32),
     ]
+    mean = np.array([120, 110, 100], np.float32)
+    arithmetic = [
+        lambda x: ps.cast(x, ps.float32) / 255.0,
+        lambda x: 1.0 - ps.cast(x, ps.float32) / np.float32(127.5),
+        lambda x: (ps.cast(x, ps.float32) - mean) * np.float32(0.02),
+        lambda x: mean.reshape(1, 3) / (ps.cast(x, ps.float32) + 1000),
+        lambda x: x / 255,
+    ]
+    groups = (crops, sizes, flips, ends, arithmetic, flips)
     for _ in range(count):
-        steps = [
-            rng.choice(g) for g in (crops, sizes, flips, ends) if rng.random() < 0.7
-        ]
+        steps = [rng.choice(g) for g in groups if rng.random() < 0.6]
         if rng.random() < 0.3:
             rng.shuffle(steps)
         yield steps
@@ -331,6 +338,16 @@ def test_explain_says_what_was_fused_and_what_was_not():
 
     text = files.map(late).explain()
     assert "fused decode_jpeg + flip_left_right, resize comes too late" in text
+
+    def scaled(file):
+        x = ps.image.resize(ps.image.decode_jpeg(file, channels=3), (8, 8))
+        return ps.image.flip_left_right((x / 255 - np.float32(0.5)) * 2)
+
+    text = files.map(scaled).explain()
+    assert (
+        "fused decode_jpeg + resize + divide + subtract + multiply + flip_left_right)"
+        in text
+    )
 
     def alone(file):
         return ps.image.adjust_gamma(ps.image.decode_jpeg(file), 2.0)

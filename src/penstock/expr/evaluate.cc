@@ -8,6 +8,7 @@
 #include "penstock/expr/kernels.h"
 #include "penstock/expr/random_values.h"
 #include "penstock/memory/block.h"
+#include "penstock/memory/placement.h"
 
 namespace penstock::expr {
 namespace {
@@ -23,8 +24,13 @@ class Evaluation {
   Status run() {
     const auto& nodes = program_.nodes();
     const auto& last_use = program_.last_use();
+    Placement* const slot = current_placement();
+    const std::vector<bool> result =
+        slot != nullptr ? results() : std::vector<bool>();
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (last_use[n] < 0) continue;  // nobody reads it
+      // A value on the way would take the slot, and the result be copied.
+      const PlacementScope offer(slot != nullptr && result[n] ? slot : nullptr);
       PS_ASSIGN_OR_RETURN(values_[n], run_node(nodes[n]));
       for (const std::int32_t i : nodes[n].inputs) {
         const auto at = static_cast<std::size_t>(i);
@@ -43,6 +49,22 @@ class Evaluation {
   }
 
  private:
+  // Operations whose memory a result of the program lies in.
+  std::vector<bool> results() const {
+    const auto& nodes = program_.nodes();
+    std::vector<bool> out(nodes.size());
+    for (const std::int32_t i : program_.outputs()) {
+      out[static_cast<std::size_t>(i)] = true;
+    }
+    for (std::size_t n = nodes.size(); n-- > 0;) {
+      if (!out[n]) continue;
+      if (nodes[n].op != Op::kResult && nodes[n].op != Op::kEnsureShape)
+        continue;
+      out[static_cast<std::size_t>(nodes[n].inputs[0])] = true;
+    }
+    return out;
+  }
+
   static StatusOr<Tensor> repeat(const Tensor& row, std::int64_t count) {
     if (row.dtype() == DType::kString) {
       if (row.rank() != 0) {

@@ -1,12 +1,17 @@
 #include "penstock/expr/image_fusion.h"
 
+#include <cstring>
+#include <optional>
+
 #include "absl/strings/str_join.h"
 #include "penstock/expr/evaluate.h"
 #include "penstock/expr/image_specs.h"
+#include "penstock/expr/loops.h"
 #include "penstock/expr/random_values.h"
 #include "penstock/image/augment.h"
 #include "penstock/image/fused.h"
 #include "penstock/image/geometry.h"
+#include "penstock/image/kernels.h"
 
 namespace penstock::expr {
 namespace {
@@ -15,7 +20,15 @@ constexpr std::string_view kFusedOp = "image.decode_and_transform";
 constexpr std::string_view kPrefix = "image.";
 
 /// Places in the pass, in the order they come.
-enum class Stage { kDecode, kCrop, kResize, kFlip, kNormalize, kNone };
+enum class Stage {
+  kDecode,
+  kCrop,
+  kResize,
+  kFlip,
+  kNormalize,
+  kArithmetic,
+  kNone
+};
 
 Stage stage_of(const NativeOp& op, const Attributes& attributes) {
   const std::string_view name = op.name;
@@ -68,10 +81,55 @@ std::string_view why_apart(const NativeOp& op, const Attributes& attributes) {
              : "dtype is not uint8";
 }
 
+// float32 values, and one constant for all of them or one for each channel.
+struct Arithmetic {
+  Op op = Op::kInput;
+  Tensor constant;
+  bool constant_first = false;
+
+  /// `in` may be `out`.
+  void apply(const float* in, std::int64_t count, float* out) const {
+    const std::int64_t period = constant.num_elements();
+    if (op == Op::kDivide && period == 1 && !constant_first) {
+      image::divide(in, count, *constant.as<float>().data(), out);
+      return;
+    }
+    const BinaryLoop loop = binary_loop(op, DType::kFloat32);
+    const std::byte* const of = constant.data();
+    const std::int64_t stride = period == 1 ? 0 : 1;
+    const std::int64_t step = period == 1 ? count : period;
+    for (std::int64_t i = 0; i < count; i += step) {
+      const std::int64_t n = std::min(step, count - i);
+      const auto* const from = reinterpret_cast<const std::byte*>(in + i);
+      auto* const to = reinterpret_cast<std::byte*>(out + i);
+      if (constant_first) {
+        loop(of, stride, from, 1, to, n);
+      } else {
+        loop(from, 1, of, stride, to, n);
+      }
+    }
+  }
+
+  StatusOr<Tensor> of(const Tensor& picture) const {
+    PS_ASSIGN_OR_RETURN(Tensor result,
+                        Tensor::allocate<float>(picture.shape()));
+    float* const out = result.mutable_as<float>().data();
+    const std::int64_t count = picture.num_elements();
+    if (picture.dtype() == DType::kFloat32) {
+      apply(picture.as<float>().data(), count, out);
+    } else {
+      image::widen(picture.as<std::uint8_t>().data(), count, 1, out);
+      apply(out, count, out);
+    }
+    return result;
+  }
+};
+
 struct Step {
-  const NativeOp* op = nullptr;
+  const NativeOp* op = nullptr;  // null: arithmetic
   Attributes attributes;
   std::uint64_t call = 0;
+  Arithmetic arithmetic;
 };
 
 struct Chain {
@@ -91,11 +149,42 @@ Attributes attributes_of(const Chain& chain) {
   for (std::size_t i = 0; i < chain.steps.size(); ++i) {
     const Step& step = chain.steps[i];
     const std::string number = absl::StrCat(i, ".");
+    if (step.op == nullptr) {
+      out.set(number + "op", std::string(op_name(step.arithmetic.op)));
+      out.set(number + "constant", step.arithmetic.constant);
+      out.set(number + "constant_first", step.arithmetic.constant_first);
+      continue;
+    }
     out.set(number + "op", step.op->name);
     out.set(number + "call", static_cast<std::int64_t>(step.call));
     for (const auto& [name, value] : step.attributes.values()) {
       out.set(absl::StrCat(number, "@", name), value);
     }
+  }
+  return out;
+}
+
+// A short constant is repeated, so that a loop has some hundred values.
+StatusOr<Arithmetic> arithmetic_from(std::string_view name,
+                                     const Attribute& constant,
+                                     bool constant_first) {
+  Arithmetic out;
+  const auto* const value = std::get_if<Tensor>(&constant);
+  if (!op_from_name(name, out.op) ||
+      binary_loop(out.op, DType::kFloat32) == nullptr || value == nullptr ||
+      value->dtype() != DType::kFloat32 || value->num_elements() == 0) {
+    return invalid_argument("no arithmetic: ", to_absl(name));
+  }
+  out.constant_first = constant_first;
+  out.constant = *value;
+  const std::int64_t period = value->num_elements();
+  if (period == 1) return out;
+  const std::int64_t repeats = std::max<std::int64_t>(1, 768 / period);
+  PS_ASSIGN_OR_RETURN(out.constant,
+                      Tensor::allocate<float>(Shape{repeats * period}));
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    std::memcpy(out.constant.mutable_as<float>().data() + i * period,
+                value->data(), static_cast<std::size_t>(period) * 4);
   }
   return out;
 }
@@ -108,6 +197,15 @@ StatusOr<Chain> chain_of(const Attributes& attributes) {
                         attributes.text(number + "op", ""));
     if (name.empty()) break;
     Step step;
+    if (const auto* constant = attributes.find(number + "constant")) {
+      PS_ASSIGN_OR_RETURN(
+          step.arithmetic,
+          arithmetic_from(name, *constant,
+                          attributes.boolean(number + "constant_first", false)
+                              .value_or(false)));
+      chain.steps.push_back(std::move(step));
+      continue;
+    }
     step.op = find_native_op(name);
     if (step.op == nullptr) {
       return invalid_argument("there is no native op ", name);
@@ -132,6 +230,16 @@ StatusOr<image::TransformOptions> options_of(const Chain& chain,
   image::TransformOptions options;
   options.whole_file = true;
   for (const Step& step : chain.steps) {
+    if (step.op == nullptr) {
+      options.finish = [&chain](std::span<float> values) {
+        const auto count = static_cast<std::int64_t>(values.size());
+        for (const Step& each : chain.steps) {
+          if (each.op != nullptr) continue;
+          each.arithmetic.apply(values.data(), count, values.data());
+        }
+      };
+      continue;
+    }
     const RowCall call = chain.row_call(step, {}, element_key);
     const Params params(call);
     const std::string_view name = short_name(step.op->name);
@@ -190,6 +298,7 @@ StatusOr<image::TransformOptions> options_of(const Chain& chain,
             {mean.begin(), mean.end()}, {deviation.begin(), deviation.end()}};
         break;
       }
+      case Stage::kArithmetic:
       case Stage::kNone:
         return internal_error(step.op->name, " is not part of a fused pass");
     }
@@ -200,6 +309,10 @@ StatusOr<image::TransformOptions> options_of(const Chain& chain,
 StatusOr<Tensor> one_by_one(const Chain& chain, const RowCall& call) {
   Tensor value = call.args[0];
   for (const Step& step : chain.steps) {
+    if (step.op == nullptr) {
+      PS_ASSIGN_OR_RETURN(value, step.arithmetic.of(value));
+      continue;
+    }
     std::vector<Tensor> results;
     const Status status = step.op->row(
         chain.row_call(step, {&value, 1}, call.element_key), results);
@@ -226,6 +339,10 @@ LeafSpecs chain_specs(SpecArgs args, const Attributes& attributes) {
   PS_ASSIGN_OR_RETURN(const Chain chain, chain_of(attributes));
   std::vector<LeafSpec> specs(args.begin(), args.end());
   for (const Step& step : chain.steps) {
+    if (step.op == nullptr) {
+      specs[0].dtype = DType::kFloat32;
+      continue;
+    }
     PS_ASSIGN_OR_RETURN(specs, step.op->infer(specs, step.attributes));
   }
   return specs;
@@ -280,8 +397,40 @@ class Fuser {
   const Node& node(std::int32_t i) const { return program_->nodes()[at(i)]; }
 
   static Step step_of(const Node& node) {
-    return {node.native, node.attributes,
-            node.ints.empty() ? 0 : static_cast<std::uint64_t>(node.ints[0])};
+    Step step;
+    step.op = node.native;
+    step.attributes = node.attributes;
+    if (!node.ints.empty())
+      step.call = static_cast<std::uint64_t>(node.ints[0]);
+    return step;
+  }
+
+  // What `node` does to the values of node `value`, if a pass can do it.
+  std::optional<Arithmetic> arithmetic_of(const Node& node,
+                                          std::int32_t value) const {
+    if (node.op != Op::kAdd && node.op != Op::kSubtract &&
+        node.op != Op::kMultiply && node.op != Op::kDivide) {
+      return std::nullopt;
+    }
+    Arithmetic out;
+    out.op = node.op;
+    out.constant_first = node.inputs[1] == value;
+    const Node& other = this->node(node.inputs[out.constant_first ? 0 : 1]);
+    const LeafSpec& picture = program_->spec(value);
+    if (other.op != Op::kConst || picture.dtype != DType::kFloat32 ||
+        !picture.shape.has_rank()) {
+      return std::nullopt;
+    }
+    out.constant = other.constant;
+    const Shape& shape = out.constant.shape();
+    const std::int64_t values = shape.num_elements();
+    const std::size_t rank = picture.shape.rank();
+    const bool per_channel = values > 1 && shape[shape.rank() - 1] == values &&
+                             picture.shape[rank - 1] == values;
+    if (shape.rank() > rank || (values != 1 && !per_channel)) {
+      return std::nullopt;
+    }
+    return out;
   }
 
   void note_apart(std::int32_t decode) {
@@ -308,7 +457,8 @@ class Fuser {
     std::int32_t value = reader_[at(decode)];  // its result
     found.last = value;
     std::string why;
-    bool wide = false;  // a cast to float32 waits for normalize
+    bool wide = false;  // cast to float32, which is no step of its own
+    bool flipped = false;
     while (value >= 0) {
       if (readers_[at(value)] != 1) {
         if (readers_[at(value)] > 1) why = "its result is read twice";
@@ -320,6 +470,14 @@ class Fuser {
       if (reader.op == Op::kCast && reader.dtype == DType::kFloat32) {
         value = next;
         wide = true;
+        continue;
+      }
+      if (auto arithmetic = arithmetic_of(reader, value)) {
+        stage = Stage::kArithmetic;
+        names.emplace_back(op_name(reader.op));
+        found.chain.steps.emplace_back().arithmetic = *std::move(arithmetic);
+        value = next;
+        found.last = value;
         continue;
       }
       if (reader.op != Op::kNative) {
@@ -335,16 +493,18 @@ class Fuser {
         break;
       }
       const bool crops = name == "random_resized_crop";
-      if (place <= stage || (crops && stage != Stage::kDecode)) {
+      // A flip moves pixels as they are: it may come behind their arithmetic.
+      const bool flips = place == Stage::kFlip && !std::exchange(flipped, true);
+      if ((place <= stage && !flips) || (crops && stage != Stage::kDecode)) {
         why = absl::StrCat(name, " comes too late to be part of it");
         break;
       }
       // resize of float32 values is not what it is of uint8.
-      if (wide && place != Stage::kNormalize) {
+      if (wide && std::max(stage, place) < Stage::kNormalize) {
         why = absl::StrCat(name, " works on float32");
         break;
       }
-      stage = place;
+      stage = std::max(stage, place);
       found.chain.steps.push_back(step_of(reader));
       names.push_back(name);
       value = reader_[at(next)];

@@ -8,6 +8,7 @@
 
 #include "penstock/dataset.h"
 #include "penstock/expr/evaluate.h"
+#include "penstock/memory/placement.h"
 #include "penstock/ops/map/map.h"
 #include "penstock/ops/native_function.h"
 
@@ -49,6 +50,37 @@ TEST(Program, AddsOverAllRowsAndWrapsAround) {
   ASSERT_TRUE(p.ok()) << p.status();
   EXPECT_EQ(run<std::int32_t>(*p, {1, 2, 2147483647}),
             (std::vector<std::int32_t>{2, 3, -2147483647 - 1}));
+}
+
+TEST(Program, OnlyAResultTakesTheSlotThatIsOffered) {
+  auto p = Program::make(Spec::tensor(DType::kFloat32, PartialShape(Shape{2})));
+  ASSERT_TRUE(p.ok());
+  const auto half = p->add_constant(Tensor::scalar(0.5F));
+  const std::int32_t scaled_of[] = {0, *half};
+  const auto scaled = p->add(Op::kMultiply, scaled_of);
+  const std::int32_t moved_of[] = {*scaled, *half};
+  const auto moved = p->add(Op::kAdd, moved_of);
+  const std::int32_t sure_of[] = {*moved};
+  const auto sure = p->add(Op::kEnsureShape, sure_of, {.ints = {2}});
+  ASSERT_TRUE(sure.ok()) << sure.status();
+  ASSERT_TRUE(p->set_result(Structure::leaf(), {*sure}).ok());
+
+  const Tensor batch = Tensor::allocate<float>(Shape{3, 2}).value();
+  Placement slot;
+  slot.dtype = DType::kFloat32;
+  slot.shape = Shape{2};
+  slot.buffer = batch.buffer();
+  slot.data = batch.buffer()->data() + 8;
+  const Tensor input = Tensor::from<float>({2, 4});
+  Rows rows;
+  rows.inputs = {&input, 1};
+  rows.batched = false;
+  std::vector<Tensor> out;
+  RowErrors errors;
+  const PlacementScope offer(&slot);
+  ASSERT_TRUE(evaluate(*p, rows, out, errors).ok());
+  EXPECT_EQ(out.at(0).data(), slot.data);
+  EXPECT_EQ(out[0], Tensor::from<float>({1.5, 2.5}));
 }
 
 TEST(Program, DividesIntegersAsNumPyWithoutTrapping) {

@@ -16,6 +16,14 @@ namespace {
 
 constexpr std::string_view kName = "decode_and_transform";
 
+StatusOr<Tensor> widened(Tensor image) {
+  if (image.dtype() == DType::kFloat32) return image;
+  PS_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate<float>(image.shape()));
+  widen(image.as<std::uint8_t>().data(), image.num_elements(), 1,
+        result.mutable_as<float>().data());
+  return result;
+}
+
 // The operations one by one.
 StatusOr<Tensor> transform(Tensor image, const TransformOptions& options) {
   if (image.rank() != 3) {
@@ -36,6 +44,10 @@ StatusOr<Tensor> transform(Tensor image, const TransformOptions& options) {
   if (options.normalize) {
     PS_ASSIGN_OR_RETURN(image, normalize(image, options.normalize->mean,
                                          options.normalize->std));
+  }
+  if (options.finish) {
+    PS_ASSIGN_OR_RETURN(image, widened(std::move(image)));
+    options.finish(image.mutable_as<float>());
   }
   return image;
 }
@@ -135,10 +147,11 @@ StatusOr<Tensor> copied(JpegReader& reader, const TransformOptions& options,
   const std::int64_t channels = reader.channels();
   const std::int64_t values = width * channels;
   const bool scaled = !scaling.mean.empty();
+  const bool floats = scaled || options.finish;
   PS_ASSIGN_OR_RETURN(
-      Tensor result, Tensor::allocate(scaled ? DType::kFloat32 : DType::kUInt8,
+      Tensor result, Tensor::allocate(floats ? DType::kFloat32 : DType::kUInt8,
                                       Shape{reader.height(), width, channels}));
-  if (!scaled) {
+  if (!floats) {
     std::uint8_t* out = result.mutable_as<std::uint8_t>().data();
     PS_RETURN_IF_ERROR(reader.read(out, values, reader.height()));
     for (std::int64_t y = 0; options.flip_left_right && y < reader.height();
@@ -157,8 +170,15 @@ StatusOr<Tensor> copied(JpegReader& reader, const TransformOptions& options,
       flip_row(line.data(), width, channels);
       row = line.data();
     }
-    subtract_and_scale(row, DType::kUInt8, values, scaling.mean.data(),
-                       scaling.factor.data(), channels, out);
+    if (scaled) {
+      subtract_and_scale(row, DType::kUInt8, values, scaling.mean.data(),
+                         scaling.factor.data(), channels, out);
+    } else {
+      widen(row, values, 1, out);
+    }
+    if (options.finish) {
+      options.finish({out, static_cast<std::size_t>(values)});
+    }
   }
   return result;
 }
@@ -268,6 +288,9 @@ StatusOr<Tensor> transform_jpeg(JpegReader& reader,
     if (!scaling.mean.empty()) {
       subtract_and_scale(out, DType::kFloat32, out_values, scaling.mean.data(),
                          scaling.factor.data(), channels, out);
+    }
+    if (options.finish) {
+      options.finish({out, static_cast<std::size_t>(out_values)});
     }
   }
   return result;

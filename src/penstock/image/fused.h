@@ -1,4 +1,5 @@
-// decode -> crop -> resize -> flip -> normalise in one pass over a JPEG.
+// decode -> crop -> resize -> flip -> normalise -> finish in one pass over a
+// JPEG.
 //
 // Only the rows down to the end of the crop and the columns around it are
 // decoded, a few rows at a time while they are in the cache, and each output
@@ -9,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +36,9 @@ struct TransformOptions {
   ResizeOptions resize = {};
   bool flip_left_right = false;
   std::optional<Normalization> normalize = {};  // float32 (x - mean) / std
+  /// Last, on whole pixels, row by row while they are in the cache. The result
+  /// is float32 then.
+  std::function<void(std::span<float> values)> finish = {};
   /// Decodes at 1/2, 1/4 or 1/8 where that still has the pixels of `size`.
   /// Faster, and smoother than sampling the full picture: values differ by a
   /// few steps of 255 on average (about 2 on photographs).
@@ -42,7 +47,7 @@ struct TransformOptions {
   bool whole_file = false;
 };
 
-/// uint8, or float32 after resize (but nearest) or normalize.
+/// uint8, or float32 after resize (but nearest), normalize or finish.
 StatusOr<Tensor> decode_and_transform(std::string_view contents,
                                       const TransformOptions& options);
 

@@ -38,6 +38,18 @@ StatusOr<Tensor> one_by_one(std::string_view file,
     PS_ASSIGN_OR_RETURN(image, normalize(image, options.normalize->mean,
                                          options.normalize->std));
   }
+  if (options.finish) {
+    Tensor floats = Tensor::allocate<float>(image.shape()).value();
+    for (std::int64_t i = 0; i < image.num_elements(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      floats.mutable_as<float>()[at] =
+          image.dtype() == DType::kUInt8
+              ? static_cast<float>(image.as<std::uint8_t>()[at])
+              : image.as<float>()[at];
+    }
+    options.finish(floats.mutable_as<float>());
+    return floats;
+  }
   return image;
 }
 
@@ -73,6 +85,11 @@ TEST(DecodeAndTransform, EqualsTheSingleOperationsOnRandomChains) {
     options.flip_left_right = below(2) == 0;
     if (below(2) == 0) {
       options.normalize = Normalization{{123.675F}, {58.395F}};
+    }
+    if (below(2) == 0) {
+      options.finish = [](std::span<float> values) {
+        for (float& v : values) v = v / 3 - 1;
+      };
     }
     const auto expected = one_by_one(file, options);
     const auto fused = decode_and_transform(file, options);

@@ -20,6 +20,8 @@ struct KernelSet {
                 float* out);
   void (*widen_all)(const std::uint8_t* in, std::int64_t count, float factor,
                     float* out);
+  void (*divide_all)(const float* in, std::int64_t count, float divisor,
+                     float* out);
   Moments (*moments_of)(const std::uint8_t* in, std::int64_t count);
   void (*hue)(const void* in, DType dtype, std::int64_t pixels, float amount,
               void* out);

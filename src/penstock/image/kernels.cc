@@ -293,6 +293,19 @@ void widen_all(const std::uint8_t* in, std::int64_t count, float factor,
   }
 }
 
+void divide_all(const float* in, std::int64_t count, float divisor,
+                float* out) {
+  const F d;
+  const auto n = static_cast<std::size_t>(count);
+  const std::size_t lanes = hn::Lanes(d);
+  const V by = hn::Set(d, divisor);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(hn::Div(hn::LoadU(d, in + i), by), d, out + i);
+  }
+  for (; i < n; ++i) out[i] = in[i] / divisor;
+}
+
 Moments moments_of(const std::uint8_t* in, std::int64_t count) {
   const hn::ScalableTag<std::uint32_t> d;
   const hn::Rebind<std::uint8_t, decltype(d)> du;
@@ -454,6 +467,7 @@ constexpr KernelSet kKernels{HWY_STR(HWY_NAMESPACE),
                              horizontal,
                              scale,
                              widen_all,
+                             divide_all,
                              moments_of,
                              hue,
                              saturation};
@@ -562,6 +576,10 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
 void widen(const std::uint8_t* in, std::int64_t count, float factor,
            float* out) {
   chosen().widen_all(in, count, factor, out);
+}
+
+void divide(const float* in, std::int64_t count, float divisor, float* out) {
+  chosen().divide_all(in, count, divisor, out);
 }
 
 Moments moments(const std::uint8_t* in, std::int64_t count) {

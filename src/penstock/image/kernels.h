@@ -36,6 +36,9 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
 /// uint8 to float32: out[i] = in[i] * scale.
 void widen(const std::uint8_t* in, std::int64_t count, float scale, float* out);
 
+/// out[i] = in[i] / divisor; `in` may be `out`.
+void divide(const float* in, std::int64_t count, float divisor, float* out);
+
 /// `pixels` RGB pixels of uint8 or float32, taken as fractions of the range:
 /// the hue turned by `turn`, or the saturation multiplied.
 void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
@@ -60,6 +63,7 @@ void subtract_and_scale(const void* in, DType dtype, std::int64_t count,
                         const float* mean, const float* scale,
                         std::int64_t channels, float* out);
 void widen(const std::uint8_t* in, std::int64_t count, float scale, float* out);
+void divide(const float* in, std::int64_t count, float divisor, float* out);
 Moments moments(const std::uint8_t* in, std::int64_t count);
 void turn_hue(const void* in, DType dtype, std::int64_t pixels, float turn,
               void* out);

@@ -54,6 +54,10 @@ void widen(const std::uint8_t* in, std::int64_t count, float scale,
   }
 }
 
+void divide(const float* in, std::int64_t count, float divisor, float* out) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = in[i] / divisor;
+}
+
 Moments moments(const std::uint8_t* in, std::int64_t count) {
   Moments m;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -365,6 +365,9 @@ TEST(Kernels, ScaleAsTheReferenceDoes) {
       widen(data.data(), count, 1 / 255.0F, a.data());
       reference::widen(data.data(), count, 1 / 255.0F, b.data());
       ASSERT_TRUE(same_bits(a, b));
+      divide(a.data(), count, 0.7F, a.data());
+      reference::divide(b.data(), count, 0.7F, b.data());
+      ASSERT_TRUE(same_bits(a, b));
       const Moments x = moments(data.data(), count);
       const Moments y = reference::moments(data.data(), count);
       EXPECT_EQ(x.sum, y.sum);
