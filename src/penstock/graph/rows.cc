@@ -5,10 +5,6 @@
 namespace penstock {
 namespace {
 
-// From this on a row is shared instead of copied, as one that was written into
-// the memory of its batch.
-constexpr std::int64_t kMaxCopiedRow = 16 * 1024;
-
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Leaf `leaf` of all rows, which are `width` bytes each, as they lie in
@@ -61,7 +57,15 @@ StatusOr<Column> join_column(std::span<const Rows> parts, std::size_t leaf,
         values.push_back(t.str(part.at(i)));
       }
     }
-    PS_ASSIGN_OR_RETURN(Tensor joined, Tensor::strings(values, Shape{total}));
+    const auto owners = [&] {
+      std::vector<Ref<Buffer>> out;
+      for (const Rows& part : parts) {
+        out.push_back(part.block().column(leaf).tensor().string_owner());
+      }
+      return out;
+    };
+    PS_ASSIGN_OR_RETURN(Tensor joined,
+                        join_strings(values, Shape{total}, owners));
     return Column(std::move(joined));
   }
   if (packed && !strings && dtype != DType::kObject && width < kMaxCopiedRow) {

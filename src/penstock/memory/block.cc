@@ -103,16 +103,33 @@ bool all_packed_alike(std::span<const Block> parts, std::size_t leaf) {
   return true;
 }
 
-StatusOr<Tensor> join_strings(std::span<const Tensor> parts,
-                              const Shape& shape) {
+// The strings of all parts one by one, or where they lie.
+StatusOr<Tensor> join_each_string(std::span<const Tensor> parts,
+                                  const Shape& shape) {
+  std::vector<std::string_view> values;
+  for (const Tensor& t : parts) {
+    const std::int64_t n = t.num_elements();
+    for (std::int64_t i = 0; i < n; ++i) values.push_back(t.str(i));
+  }
+  return join_strings(values, shape, [&] {
+    std::vector<Ref<Buffer>> owners;
+    for (const Tensor& t : parts) owners.push_back(t.string_owner());
+    return owners;
+  });
+}
+
+StatusOr<Tensor> join_string_parts(std::span<const Tensor> parts,
+                                   const Shape& shape) {
   std::int64_t values = 0;
   std::int64_t bytes = 0;
   for (const Tensor& t : parts) {
+    if (t.scattered()) return join_each_string(parts, shape);
     const std::int64_t n = t.num_elements();
     const std::int64_t* const from = t.string_offsets();
     values += n;
     bytes += from[n] - from[0] - n * t.string_gap();
   }
+  if (bytes >= values * kMaxCopiedRow) return join_each_string(parts, shape);
   Ref<Buffer> offsets = Buffer::allocate(static_cast<std::size_t>(values + 1) *
                                          sizeof(std::int64_t));
   Ref<Buffer> chars = Buffer::allocate(static_cast<std::size_t>(bytes));
@@ -156,7 +173,7 @@ StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
   for (const Tensor& t : parts) rows += t.shape()[0];
   Shape shape = first.shape();
   shape[0] = rows;
-  if (first.dtype() == DType::kString) return join_strings(parts, shape);
+  if (first.dtype() == DType::kString) return join_string_parts(parts, shape);
   bool adjacent = true;
   const std::byte* at = first.data();
   for (const Tensor& t : parts) {
@@ -181,6 +198,30 @@ StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
 }
 
 }  // namespace
+
+StatusOr<Tensor> join_strings(
+    std::span<const std::string_view> values, const Shape& shape,
+    const std::function<std::vector<Ref<Buffer>>()>& owners) {
+  std::size_t bytes = 0;
+  for (const std::string_view value : values) bytes += value.size();
+  if (values.empty() || shape.rank() == 0 ||
+      bytes < values.size() * static_cast<std::size_t>(kMaxCopiedRow)) {
+    return Tensor::strings(values, shape);
+  }
+  std::vector<Ref<Buffer>> held = owners();
+  const auto by_address = [](const Ref<Buffer>& a, const Ref<Buffer>& b) {
+    return std::less<>()(a.get(), b.get());
+  };
+  std::sort(held.begin(), held.end(), by_address);
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  std::size_t pinned = 0;
+  for (const Ref<Buffer>& buffer : held) {
+    if (!buffer) return Tensor::strings(values, shape);
+    pinned += buffer->capacity();
+  }
+  if (pinned > 2 * bytes) return Tensor::strings(values, shape);
+  return Tensor::scattered_strings(values, std::move(held), shape);
+}
 
 StatusOr<Tensor> gather_rows(const Tensor& packed,
                              std::span<const std::int64_t> rows) {
@@ -209,14 +250,7 @@ StatusOr<Tensor> stack_tensors(std::span<const Tensor> rows) {
   const Tensor& first = rows.front();
   const Shape shape =
       first.shape().prepended(static_cast<std::int64_t>(rows.size()));
-  if (first.dtype() == DType::kString) {
-    std::vector<std::string_view> values;
-    for (const Tensor& t : rows) {
-      const std::int64_t n = t.num_elements();
-      for (std::int64_t i = 0; i < n; ++i) values.push_back(t.str(i));
-    }
-    return Tensor::strings(values, shape);
-  }
+  if (first.dtype() == DType::kString) return join_each_string(rows, shape);
   if (first.rank() > 0) {
     const std::byte* at = first.data();
     bool adjacent = true;

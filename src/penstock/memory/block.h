@@ -8,8 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -164,5 +166,14 @@ StatusOr<Tensor> gather_rows(const Tensor& packed,
 /// One [n, ...] tensor of n equal tensors; a view where they lie side by side.
 /// Requires equal dtype and shape, no objects.
 StatusOr<Tensor> stack_tensors(std::span<const Tensor> rows);
+
+/// From this on a row or string is shared instead of copied.
+constexpr std::int64_t kMaxCopiedRow = 16 * 1024;
+
+/// `values` in one tensor: copied, or shared where they are long and fill at
+/// least half of the memory that `owners` give.
+StatusOr<Tensor> join_strings(
+    std::span<const std::string_view> values, const Shape& shape,
+    const std::function<std::vector<Ref<Buffer>>()>& owners);
 
 }  // namespace penstock

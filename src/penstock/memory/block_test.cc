@@ -57,6 +57,39 @@ TEST(StackTensors, IsAViewWhereRowsLieSideBySide) {
   EXPECT_EQ(stacked, t.rows(2, 5));
 }
 
+TEST(StackTensors, SharesLongStringsThatFillTheirMemory) {
+  const std::string first(100'000, 'a');
+  const std::string second(30'000, 'b');
+  const std::vector<Tensor> rows = {Tensor::string(first),
+                                    Tensor::string(second)};
+  const Tensor stacked = stack_tensors(rows).value();
+  EXPECT_EQ(stacked.strs(), (std::vector<std::string_view>{first, second}));
+  EXPECT_EQ(stacked.str(1).data(), rows[1].str().data());
+  // A string that keeps much more alive is copied, and so are short ones.
+  const std::vector<std::string_view> many(10, first);
+  const Tensor wide = Tensor::strings(many, Shape{10}).value();
+  const std::vector<Tensor> one = {wide.row(3)};
+  EXPECT_NE(stack_tensors(one)->str(0).data(), wide.str(3).data());
+  const std::vector<Tensor> words = {Tensor::string("ab"), rows[1]};
+  EXPECT_NE(stack_tensors(words)->str(1).data(), rows[1].str().data());
+}
+
+TEST(JoinBlocks, JoinsStringsThatLieAnywhere) {
+  const std::string text(20'000, 'x');
+  const std::vector<Tensor> rows = {Tensor::string(text), Tensor::string(text)};
+  const Tensor scattered = stack_tensors(rows).value();
+  const Tensor packed = Tensor::strings({{"a", "b"}}, Shape{2}).value();
+  std::vector<Block> parts;
+  for (const Tensor& t : {packed, scattered, scattered.rows(1, 2)}) {
+    Block::Columns columns;
+    columns.emplace_back(t);
+    parts.emplace_back(Structure::leaf(), std::move(columns), t.shape()[0],
+                       Origins());
+  }
+  EXPECT_EQ(join_blocks(parts)->column(0).tensor().strs(),
+            (std::vector<std::string_view>{"a", "b", text, text, text}));
+}
+
 TEST(StackTensors, CopiesWhatLiesApart) {
   const Tensor t = matrix(6, 4);
   const std::vector<Tensor> rows = {t.row(2), t.row(4), t.row(3)};

@@ -50,8 +50,8 @@ std::size_t class_bytes(std::size_t c) {
 
 struct FreeList {
   std::mutex mutex;
-  std::vector<std::byte*> blocks;         // the last let go is taken first
-  std::atomic<bool> any{false};           // written with the mutex
+  std::vector<std::byte*> blocks;          // the last let go is taken first
+  std::atomic<bool> any{false};            // written with the mutex
   std::atomic<std::uint64_t> taken_at{0};  // the pool's `time` then
 
   std::byte* take(std::uint64_t now) {
@@ -163,8 +163,8 @@ std::size_t least_wanted(const Pool& p) {
   return found;
 }
 
-// Gives idle memory back until `bytes` are left: what former pipelines left goes
-// before what is in use.
+// Gives idle memory back until `bytes` are left: what former pipelines left
+// goes before what is in use.
 void shrink_idle(std::size_t bytes) {
   Pool& p = pool();
   while (p.idle.load(std::memory_order_relaxed) > bytes) {
@@ -239,6 +239,15 @@ Ref<Buffer> Buffer::external(const void* data, std::size_t size,
   buffer->capacity_ = 0;
   buffer->release_ = std::move(release);
   return Ref<Buffer>::adopt(buffer);
+}
+
+Ref<Buffer> Buffer::together(std::vector<Ref<Buffer>> buffers) {
+  std::size_t held = 0;
+  for (const Ref<Buffer>& buffer : buffers) held += buffer->capacity();
+  Ref<Buffer> out = external(
+      nullptr, 0, [kept = std::move(buffers)]() mutable { kept = {}; });
+  out->capacity_ = held;
+  return out;
 }
 
 void Buffer::destroy() {

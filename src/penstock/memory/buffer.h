@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "penstock/base/ref.h"
 
@@ -28,6 +29,8 @@ class Buffer final : public RefCounted<Buffer> {
   static Ref<Buffer> external(const void* data, std::size_t size,
                               std::function<void()> release,
                               bool writable = false);
+  /// Keeps all of `buffers` alive; has no memory of its own.
+  static Ref<Buffer> together(std::vector<Ref<Buffer>> buffers);
 
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }

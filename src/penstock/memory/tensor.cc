@@ -155,6 +155,23 @@ Tensor Tensor::framed_strings(Ref<Buffer> offsets, Ref<Buffer> bytes,
   return t;
 }
 
+StatusOr<Tensor> Tensor::scattered_strings(
+    std::span<const std::string_view> values, std::vector<Ref<Buffer>> owners,
+    const Shape& shape) {
+  Ref<Buffer> places = Buffer::allocate(values.size_bytes());
+  if (!places) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "tensor: the system has no memory for ", values.size(), " strings"));
+  }
+  if (!values.empty()) {
+    std::memcpy(places->data(), values.data(), values.size_bytes());
+  }
+  Tensor t = strings_from(std::move(places),
+                          Buffer::together(std::move(owners)), shape);
+  t.gap_ = kScattered;
+  return t;
+}
+
 Tensor Tensor::object(Ref<Object> object) {
   Tensor t;
   t.dtype_ = DType::kObject;
@@ -180,7 +197,8 @@ std::string_view Tensor::str(std::int64_t i) const {
     std::memcpy(&length, inline_, sizeof(length));
     return {chars_, static_cast<std::size_t>(length)};
   }
-  const std::int64_t* offset = string_offsets() + i;
+  if (scattered()) return places()[i];
+  const std::int64_t* offset = offsets() + i;
   return {chars_ + offset[0],
           static_cast<std::size_t>(offset[1] - offset[0] - gap_)};
 }
@@ -188,8 +206,9 @@ std::string_view Tensor::str(std::int64_t i) const {
 std::vector<std::string_view> Tensor::strs() const {
   check_type(DType::kString);
   if (data_ == nullptr) return {str()};
+  if (scattered()) return {places(), places() + num_elements()};
   std::vector<std::string_view> out(static_cast<std::size_t>(num_elements()));
-  const std::int64_t* offset = string_offsets();
+  const std::int64_t* offset = offsets();
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = {chars_ + offset[i],
               static_cast<std::size_t>(offset[i + 1] - offset[i] - gap_)};
@@ -201,7 +220,12 @@ std::int64_t Tensor::byte_size() const {
   if (dtype_ == DType::kString) {
     if (data_ == nullptr) return static_cast<std::int64_t>(str().size());
     const std::int64_t n = num_elements();
-    return string_offsets()[n] - string_offsets()[0] + (n + 1) * 8;
+    if (!scattered()) return offsets()[n] - offsets()[0] + (n + 1) * 8;
+    std::int64_t bytes = n * string_stride();
+    for (std::int64_t i = 0; i < n; ++i) {
+      bytes += static_cast<std::int64_t>(places()[i].size());
+    }
+    return bytes;
   }
   if (dtype_ == DType::kObject) return object_ ? object_->byte_size() : 0;
   return num_elements() * static_cast<std::int64_t>(dtype_size(dtype_));
@@ -227,7 +251,7 @@ Tensor Tensor::row(std::int64_t i) const {
   if (dtype_ == DType::kString) {
     if (rank() == 1) return string_view_of(str(i), bytes_);
     t.shape_ = shape_.without_first();
-    t.data_ = data_ + t.shape_.num_elements() * i * 8;
+    t.data_ = data_ + t.shape_.num_elements() * i * string_stride();
     t.chars_ = chars_;
     t.gap_ = gap_;
     t.buffer_ = buffer_;
@@ -253,7 +277,7 @@ Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
   std::int64_t stride = 1;
   for (std::size_t d = 1; d < rank(); ++d) stride *= shape_[d];
   const std::int64_t width =
-      dtype_ == DType::kString ? 8
+      dtype_ == DType::kString ? string_stride()
                                : static_cast<std::int64_t>(dtype_size(dtype_));
   t.data_ = data_ + begin * stride * width;
   t.shape_[0] = end - begin;

@@ -77,6 +77,10 @@ class Tensor {
   static Tensor framed_strings(Ref<Buffer> offsets, Ref<Buffer> bytes,
                                const char* first, std::uint32_t gap,
                                const Shape& shape);
+  /// Strings where they lie: string i is values[i], in memory of `owners`.
+  static StatusOr<Tensor> scattered_strings(
+      std::span<const std::string_view> values, std::vector<Ref<Buffer>> owners,
+      const Shape& shape);
   static Tensor object(Ref<Object> object);
   /// A dense tensor over memory that `buffer` keeps alive.
   static Tensor from_buffer(DType dtype, const Shape& shape, Ref<Buffer> buffer,
@@ -184,20 +188,37 @@ class Tensor {
   StatusOr<Tensor> compact() const;
 
   const Ref<Buffer>& buffer() const { return buffer_; }
+  /// Null for scattered strings.
   const std::int64_t* string_offsets() const {
-    return reinterpret_cast<const std::int64_t*>(data_);
+    return scattered() ? nullptr : offsets();
   }
   const char* string_bytes() const { return chars_; }
   /// Bytes between a string and the next. Whoever reads string_offsets()
   /// itself needs 0, as compact() gives.
   std::uint32_t string_gap() const { return gap_; }
+  /// Strings that do not lie one behind the other.
+  bool scattered() const { return gap_ == kScattered; }
+  /// The memory that strings lie in; null where nobody owns it.
+  const Ref<Buffer>& string_owner() const { return bytes_; }
 
   std::string to_string(std::int64_t max_values = 8) const;
   friend bool operator==(const Tensor& a, const Tensor& b);
 
  private:
+  static constexpr std::uint32_t kScattered = UINT32_MAX;
+
   static Tensor from_bytes(DType dtype, const Shape& shape, const void* values,
                            std::size_t count);
+  const std::int64_t* offsets() const {
+    return reinterpret_cast<const std::int64_t*>(data_);
+  }
+  const std::string_view* places() const {
+    return reinterpret_cast<const std::string_view*>(data_);
+  }
+  /// Bytes of data_ for a string.
+  std::int64_t string_stride() const {
+    return scattered() ? sizeof(std::string_view) : sizeof(std::int64_t);
+  }
   void check_type(DType wanted) const {
     if (wanted != dtype_) [[unlikely]]
       throw_bad_type(wanted);
@@ -206,12 +227,12 @@ class Tensor {
   [[noreturn]] void throw_bad_rows(std::int64_t begin, std::int64_t end) const;
 
   DType dtype_ = DType::kInvalid;
-  std::uint32_t gap_ = 0;  // of strings
+  std::uint32_t gap_ = 0;  // of strings; kScattered
   Shape shape_;
   const std::byte* data_ = nullptr;      // null: the value is in inline_
   const char* chars_ = nullptr;          // strings: base of the offsets
   alignas(8) std::byte inline_[8] = {};  // rank-0 number, or string length
-  Ref<Buffer> buffer_;                   // dense data, or offsets
+  Ref<Buffer> buffer_;                   // dense data, offsets, or places
   Ref<Buffer> bytes_;                    // string bytes
   Ref<Object> object_;
 };

@@ -235,6 +235,31 @@ TEST(Strings, FramedInPlaceReadAsTheirPayload) {
   EXPECT_EQ(packed.string_offsets()[3], 5);
 }
 
+TEST(Tensor, ReadsStringsWhereTheyLie) {
+  const Tensor one = Tensor::string("abc");
+  const Tensor two = Tensor::strings({{"de", "", "f"}}, Shape{3}).value();
+  const std::string_view values[] = {two.str(0), one.str(), two.str(1),
+                                     two.str(2)};
+  Tensor t = Tensor::scattered_strings(
+                 values, {one.string_owner(), two.string_owner()}, Shape{4})
+                 .value();
+  EXPECT_EQ(t.strs(), (std::vector<std::string_view>{"de", "abc", "", "f"}));
+  EXPECT_EQ(t.str(1).data(), one.str().data());
+  EXPECT_EQ(t.string_offsets(), nullptr);
+  EXPECT_GT(t.string_gap(), 0u);
+  EXPECT_EQ(t.byte_size(), 6 + 4 * 16);
+  EXPECT_GE(t.pinned_bytes(), 6 + 4 * 16);
+  EXPECT_EQ(t.rows(1, 3).strs(), (std::vector<std::string_view>{"abc", ""}));
+  const Tensor square = t.reshaped(Shape{2, 2});
+  EXPECT_EQ(square.row(1).strs(), (std::vector<std::string_view>{"", "f"}));
+  const Tensor last = square.row(1).row(1);
+  const Tensor packed = t.compact().value();
+  EXPECT_EQ(packed, t);
+  EXPECT_FALSE(packed.scattered());
+  t = Tensor();
+  EXPECT_EQ(last.str(), "f");
+}
+
 TEST(Tensor, RefusesRowsAndShapesItDoesNotHave) {
   const Tensor t = Tensor::from<std::int64_t>({1, 2, 3});
   EXPECT_THROW(t.row(3), Error);
