@@ -45,6 +45,14 @@ void check_jpeg(std::string_view data) {
   options.channels = kChannels[n / 64 % 4];
   check(decode_jpeg(data, options));
   options.exif_orientation = false;
+  const auto ours = decode_jpeg(data, options);
+  options.plain_libjpeg = true;
+  const auto plain = decode_jpeg(data, options);
+  options.plain_libjpeg = false;
+  if (ours.ok() ? !plain.ok() || *ours != *plain
+                : ours.status() != plain.status()) {
+    __builtin_trap();
+  }
   const auto shape = extract_jpeg_shape(data);
   if (!shape.ok()) return;
   const std::int64_t h = (shape->height + options.ratio - 1) / options.ratio;

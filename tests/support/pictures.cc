@@ -217,7 +217,12 @@ std::string encode_gif(int height, int width, const std::string& colours,
   return out;
 }
 
-std::string encode_cmyk(const Tensor& image, bool ycck, bool adobe) {
+namespace {
+
+// A JPEG whose parameters `set` changes.
+template <class Set>
+std::string encode_with_libjpeg(const Tensor& image, J_COLOR_SPACE space,
+                                Set set) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
@@ -227,19 +232,16 @@ std::string encode_cmyk(const Tensor& image, bool ycck, bool adobe) {
   jpeg_mem_dest(&info, &bytes, &size);
   info.image_height = static_cast<JDIMENSION>(image.shape()[0]);
   info.image_width = static_cast<JDIMENSION>(image.shape()[1]);
-  info.input_components = 4;
-  info.in_color_space = JCS_CMYK;
+  info.input_components = static_cast<int>(image.shape()[2]);
+  info.in_color_space = space;
   jpeg_set_defaults(&info);
-  jpeg_set_colorspace(&info, ycck ? JCS_YCCK : JCS_CMYK);
-  jpeg_set_quality(&info, 100, TRUE);
-  for (int c = 0; c < 4; ++c) {
-    info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
-  }
-  info.write_Adobe_marker = adobe ? TRUE : FALSE;
+  set(info);
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < info.image_height) {
-    auto* row = const_cast<JSAMPROW>(image.as<std::uint8_t>().data() +
-                                     info.next_scanline * info.image_width * 4);
+    auto* row =
+        const_cast<JSAMPROW>(image.as<std::uint8_t>().data() +
+                             info.next_scanline * image.shape()[1] *
+                                 static_cast<std::int64_t>(image.shape()[2]));
     jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);
@@ -247,6 +249,32 @@ std::string encode_cmyk(const Tensor& image, bool ycck, bool adobe) {
   std::string out(reinterpret_cast<char*>(bytes), size);
   std::free(bytes);
   return out;
+}
+
+}  // namespace
+
+std::string encode_jpeg_as(const Tensor& image, const JpegCoding& coding) {
+  return encode_with_libjpeg(
+      image, image.shape()[2] == 1 ? JCS_GRAYSCALE : JCS_RGB,
+      [&](jpeg_compress_struct& info) {
+        jpeg_set_quality(&info, coding.quality, TRUE);
+        info.comp_info[0].h_samp_factor = coding.samples_across;
+        info.comp_info[0].v_samp_factor = coding.samples_down;
+        info.optimize_coding = coding.optimized ? TRUE : FALSE;
+        info.restart_interval = static_cast<unsigned>(coding.restart_interval);
+      });
+}
+
+std::string encode_cmyk(const Tensor& image, bool ycck, bool adobe) {
+  return encode_with_libjpeg(image, JCS_CMYK, [&](jpeg_compress_struct& info) {
+    jpeg_set_colorspace(&info, ycck ? JCS_YCCK : JCS_CMYK);
+    jpeg_set_quality(&info, 100, TRUE);
+    for (int c = 0; c < 4; ++c) {
+      info.comp_info[c].h_samp_factor = 1;
+      info.comp_info[c].v_samp_factor = 1;
+    }
+    info.write_Adobe_marker = adobe ? TRUE : FALSE;
+  });
 }
 
 std::string with_orientation(const std::string& jpeg, int orientation,

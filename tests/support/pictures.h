@@ -48,6 +48,16 @@ struct GifFrame {
 std::string encode_gif(int height, int width, const std::string& colours,
                        const std::vector<GifFrame>& frames);
 
+/// How a JPEG is coded.
+struct JpegCoding {
+  int quality = 90;
+  int samples_down = 1;  // pixels that share their colour
+  int samples_across = 1;
+  bool optimized = false;    // with tables of its own
+  int restart_interval = 0;  // units between markers; 0: none
+};
+/// A JPEG of grey or RGB pixels.
+std::string encode_jpeg_as(const Tensor& image, const JpegCoding& coding);
 /// A JPEG of CMYK or YCCK pixels [height, width, 4].
 std::string encode_cmyk(const Tensor& image, bool ycck, bool adobe);
 /// `jpeg` with an EXIF segment that holds this orientation.

@@ -45,6 +45,8 @@ struct JpegOptions {
   bool exif_orientation = false;
   /// Also refuses data that libjpeg only warns of.
   bool strict = false;
+  /// Decodes with libjpeg alone: the same pixels and errors, slower.
+  bool plain_libjpeg = false;
   std::int64_t max_image_pixels = kDefaultMaxPixels;
 };
 

@@ -15,6 +15,9 @@ namespace penstock::image {
 namespace {
 
 using ::penstock::testing::encode_cmyk;
+using ::penstock::testing::encode_jpeg_as;
+using ::penstock::testing::JpegCoding;
+using ::penstock::testing::noise;
 using ::penstock::testing::picture;
 using ::penstock::testing::with_orientation;
 using ::testing::HasSubstr;
@@ -346,6 +349,108 @@ TEST(DecodeJpeg, WritesIntoThePlaceThatABatchOffers) {
   const Tensor decoded = decode_jpeg(file).value();
   EXPECT_TRUE(place.taken);
   EXPECT_EQ(decoded.data(), place.data);
+}
+
+// What is said and given with the project's own entropy decoding, and without.
+void expect_as_libjpeg(std::string_view file, JpegOptions options,
+                       const std::string& what) {
+  options.plain_libjpeg = false;
+  const auto ours = decode_jpeg(file, options);
+  options.plain_libjpeg = true;
+  const auto plain = decode_jpeg(file, options);
+  ASSERT_EQ(ours.ok(), plain.ok()) << what << jpeg_refusal(ours);
+  if (ours.ok()) {
+    ASSERT_EQ(*ours, *plain) << what;
+  } else {
+    ASSERT_EQ(ours.status(), plain.status()) << what;
+  }
+}
+
+std::vector<JpegCoding> codings() {
+  std::vector<JpegCoding> out;
+  for (const int quality : {1, 20, 75, 92, 100}) {
+    out.push_back({.quality = quality});
+    out.push_back({.quality = quality, .samples_down = 2, .samples_across = 2});
+    out.push_back({.quality = quality,
+                   .samples_across = 2,
+                   .optimized = true,
+                   .restart_interval = 3});
+    out.push_back({.quality = quality, .samples_down = 4, .optimized = true});
+  }
+  return out;
+}
+
+TEST(EntropyDecoding, GivesThePixelsOfLibjpeg) {
+  for (const Shape& shape : {Shape{1, 1, 3}, Shape{17, 9, 1}, Shape{64, 48, 3},
+                             Shape{33, 130, 3}, Shape{200, 40, 1}}) {
+    for (const Tensor& image :
+         {noise(shape), picture(shape[0], shape[1], shape[2])}) {
+      for (const JpegCoding& coding : codings()) {
+        const std::string file = encode_jpeg_as(image, coding);
+        const std::string what =
+            absl::StrCat(shape.to_string(), " quality ", coding.quality, " ",
+                         coding.samples_down, "x", coding.samples_across, " ");
+        expect_as_libjpeg(file, {}, what);
+        expect_as_libjpeg(file, {.channels = 1, .ratio = 2}, what);
+        expect_as_libjpeg(file, {.fancy_upscaling = false, .strict = true},
+                          what);
+        const Window part{shape[0] / 2, shape[1] / 3, (shape[0] + 1) / 2,
+                          (shape[1] + 1) / 2};
+        ASSERT_EQ(
+            decode_and_crop_jpeg(file, part).value(),
+            window_of(decode_jpeg(file, {.plain_libjpeg = true}).value(), part))
+            << what;
+      }
+    }
+  }
+  expect_as_libjpeg(encode_cmyk(noise({40, 40, 4}), true, true), {}, "CMYK");
+}
+
+TEST(EntropyDecoding, LeavesWhatIsDamagedToLibjpeg) {
+  const JpegOptions lenient{.try_recover_truncated = true};
+  const JpegOptions partly{.acceptable_fraction = 0.1F, .strict = true};
+  for (const JpegCoding& coding :
+       {JpegCoding{.quality = 95}, JpegCoding{.quality = 80,
+                                   .samples_down = 2,
+                                   .samples_across = 2,
+                                   .optimized = true,
+                                   .restart_interval = 1}}) {
+    const std::string file = encode_jpeg_as(noise({29, 35, 3}), coding);
+    for (std::size_t n = 0; n < file.size(); ++n) {
+      const std::string what = absl::StrCat("byte ", n, " ");
+      for (const int bit : {0, 5, 7}) {
+        std::string damaged = file;
+        damaged[n] = static_cast<char>(damaged[n] ^ (1 << bit));
+        expect_as_libjpeg(damaged, {.max_image_pixels = 1 << 16}, what);
+        if (HasFatalFailure()) return;
+      }
+      expect_as_libjpeg(file.substr(0, n), lenient, what);
+      expect_as_libjpeg(file.substr(0, n), partly, what);
+      expect_as_libjpeg(file.substr(0, n) + file.substr(file.size() - 2),
+                        lenient, what);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// A window above the damage is read without a look at it; one behind it is what
+// libjpeg makes of it.
+TEST(EntropyDecoding, BeginsAgainInAnyRow) {
+  const std::string file =
+      encode_jpeg_as(picture(160, 64, 3), {.quality = 90, .samples_down = 2});
+  for (std::size_t n = file.size() / 4; n < file.size(); n += 97) {
+    std::string damaged = file;
+    damaged.replace(n, 2, "\xFF\xD9");
+    for (const std::int64_t y : {0, 30, 100, 150}) {
+      const Window part{y, 8, 10, 40};
+      const auto ours = decode_and_crop_jpeg(damaged, part);
+      const auto plain =
+          decode_and_crop_jpeg(damaged, part, {.plain_libjpeg = true});
+      ASSERT_EQ(ours.ok(), plain.ok()) << n << " " << y;
+      if (!ours.ok()) continue;
+      ASSERT_EQ(*ours, *plain) << n << " " << y;
+    }
+  }
 }
 
 }  // namespace

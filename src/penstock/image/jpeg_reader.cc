@@ -1,12 +1,20 @@
 #include "penstock/image/jpeg_reader.h"
 
+// jpeglib.h needs what stdio declares, and jpegint.h what jpeglib.h does.
+#include <cstdio>
+//
 #include <jerror.h>
 #include <jpeglib.h>
+//
+#if defined(LIBJPEG_TURBO_VERSION) && __has_include(<jpegint.h>)
+#include <jpegint.h>
+#define PENSTOCK_JPEG_ENTROPY 1
+#endif
 
 #include <csetjmp>
-#include <cstdio>
 #include <cstring>
 
+#include "penstock/image/jpeg_entropy.h"
 #include "penstock/image/pixels.h"
 
 namespace penstock::image {
@@ -31,6 +39,7 @@ struct JpegReader::Core {
   std::size_t size = 0;
   bool recover = false;
   bool made = false;
+  JpegEntropy entropy;
 
   std::size_t offset() const {
     // After the end was reached the buffer may be the two bytes of kEnd.
@@ -81,6 +90,48 @@ int orientation_of(const std::uint8_t* data, std::size_t size) {
     return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
   return 1;
+}
+
+// Lets JpegEntropy decode the scan that libjpeg is about to, if it is of the
+// kind that it knows.
+template <class Core>
+bool take_over([[maybe_unused]] Core& core) {
+#ifdef PENSTOCK_JPEG_ENTROPY
+  jpeg_decompress_struct& info = core.info;
+  if (info.progressive_mode != FALSE || info.arith_code != FALSE ||
+      info.comps_in_scan > JpegEntropy::kMaxComponents ||
+      info.blocks_in_MCU > JpegEntropy::kMaxBlocks) {
+    return false;
+  }
+  JpegEntropy::Block blocks[JpegEntropy::kMaxBlocks];
+  for (int b = 0; b < info.blocks_in_MCU; ++b) {
+    const int c = info.MCU_membership[b];
+    const jpeg_component_info& component = *info.cur_comp_info[c];
+    const int dc = component.dc_tbl_no;
+    const int ac = component.ac_tbl_no;
+    if (dc < 0 || dc >= JpegEntropy::kTables || ac < 0 ||
+        ac >= JpegEntropy::kTables) {
+      return false;
+    }
+    const JHUFF_TBL* dc_table = info.dc_huff_tbl_ptrs[dc];
+    const JHUFF_TBL* ac_table = info.ac_huff_tbl_ptrs[ac];
+    if (dc_table == nullptr || ac_table == nullptr ||
+        !core.entropy.set_dc(dc, dc_table->bits, dc_table->huffval) ||
+        !core.entropy.set_ac(ac, ac_table->bits, ac_table->huffval)) {
+      return false;
+    }
+    blocks[b] = {c, dc, ac};
+  }
+  core.entropy.begin({info.src->next_input_byte, info.src->bytes_in_buffer},
+                     {blocks, static_cast<std::size_t>(info.blocks_in_MCU)},
+                     info.restart_interval);
+  info.entropy->decode_mcu = [](j_decompress_ptr of, JBLOCKROW* unit) {
+    return static_cast<boolean>(core_of<Core>(of).entropy.decode(unit));
+  };
+  return true;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
@@ -208,16 +259,9 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
         operation_, ": JPEG: ", shape_.height, " x ", shape_.width,
         " pixels, more than max_image_pixels = ", options.max_image_pixels));
   }
-  const bool cmyk = core.info.jpeg_color_space == JCS_CMYK ||
-                    core.info.jpeg_color_space == JCS_YCCK;
   channels_ = options.channels;
   if (channels_ == 0) channels_ = std::min<int>(core.info.num_components, 3);
   if (channels_ == 2) return failure("two components are of no colour space");
-  core.info.out_color_space = cmyk             ? JCS_CMYK
-                              : channels_ == 1 ? JCS_GRAYSCALE
-                              : channels_ == 3 ? JCS_RGB
-                                               : JCS_EXT_RGBA;
-  row_channels_ = cmyk ? 4 : channels_;
   return absl::OkStatus();
 }
 
@@ -229,13 +273,27 @@ bool JpegReader::has_end() const {
          std::string_view::npos;
 }
 
+// Reading the header resets them.
+void JpegReader::set_parameters() {
+  jpeg_decompress_struct& info = core_->info;
+  const bool cmyk =
+      info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  info.out_color_space = cmyk             ? JCS_CMYK
+                         : channels_ == 1 ? JCS_GRAYSCALE
+                         : channels_ == 3 ? JCS_RGB
+                                          : JCS_EXT_RGBA;
+  row_channels_ = cmyk ? 4 : channels_;
+  info.scale_num = static_cast<unsigned>(eighths_);
+  info.scale_denom = 8;
+  info.do_fancy_upsampling = options_.fancy_upscaling ? TRUE : FALSE;
+  info.dct_method =
+      options_.dct_method == DctMethod::kFast ? JDCT_IFAST : JDCT_ISLOW;
+}
+
 Status JpegReader::start(int eighths, const std::optional<Window>& window) {
   Core& core = *core_;
-  core.info.scale_num = static_cast<unsigned>(eighths);
-  core.info.scale_denom = 8;
-  core.info.do_fancy_upsampling = options_.fancy_upscaling ? TRUE : FALSE;
-  core.info.dct_method =
-      options_.dct_method == DctMethod::kFast ? JDCT_IFAST : JDCT_ISLOW;
+  eighths_ = eighths;
+  set_parameters();
   if (!guarded(core, [&core] { jpeg_calc_output_dimensions(&core.info); })) {
     return failure(core.message);
   }
@@ -252,12 +310,20 @@ Status JpegReader::start(int eighths, const std::optional<Window>& window) {
                             " is not inside the picture of ", scaled_height_,
                             " x ", scaled_width_);
   }
+  // Without an end marker libjpeg stops before the last bits are used.
+  return begin(!options_.plain_libjpeg && has_end());
+}
+
+Status JpegReader::begin(bool own_entropy) {
+  Core& core = *core_;
+  const Window& w = window_;
   boolean started = FALSE;
   if (!guarded(core, [&] { started = jpeg_start_decompress(&core.info); })) {
     return failure(core.message);
   }
   ended_ = started == FALSE;
   multiple_scans_ = jpeg_has_multiple_scans(&core.info) != FALSE;
+  own_entropy_ = own_entropy && !ended_ && !multiple_scans_ && take_over(core);
   column_ = w.x;
   skip_ = w.y;
   std::int64_t row_width = scaled_width_;
@@ -295,6 +361,29 @@ Status JpegReader::start(int eighths, const std::optional<Window>& window) {
   if (!direct_ || skip_ > 0) {
     row_.resize(static_cast<std::size_t>(row_width * row_channels_));
   }
+  return gave_up() ? begin_again() : absl::OkStatus();
+}
+
+bool JpegReader::gave_up() const {
+  return own_entropy_ && core_->entropy.gave_up();
+}
+
+// From the first byte, with libjpeg's own entropy decoding, down to the row
+// that is next.
+Status JpegReader::begin_again() {
+  Core& core = *core_;
+  close();
+  core.source.next_input_byte = core.begin;
+  core.source.bytes_in_buffer = core.size;
+  core.errors.num_warnings = 0;
+  if (!guarded(core, [&] { jpeg_read_header(&core.info, TRUE); })) {
+    return failure(core.message);
+  }
+  set_parameters();
+  PS_RETURN_IF_ERROR(begin(false));
+  skip_ += rows_read_;
+  row_.resize(static_cast<std::size_t>(core.info.output_width) *
+              static_cast<std::size_t>(row_channels_));
   return absl::OkStatus();
 }
 
@@ -303,22 +392,13 @@ Status JpegReader::read(std::uint8_t* rows, std::ptrdiff_t stride,
   constexpr std::int64_t kLines = 16;
   Core& core = *core_;
   const auto row_bytes = static_cast<std::size_t>(window_.width * channels_);
-  while (skip_ > 0 && !ended_) {
-    JSAMPROW line = row_.data();
-    JDIMENSION got = 0;
-    if (!guarded(core,
-                 [&] { got = jpeg_read_scanlines(&core.info, &line, 1); })) {
-      return failure(core.message);
-    }
-    ended_ = got == 0;
-    skip_ -= got;
-  }
   std::int64_t done = 0;
   while (done < count && !ended_) {
     JSAMPROW lines[kLines];
-    const std::int64_t wanted = direct_ ? std::min(kLines, count - done) : 1;
+    const bool direct = direct_ && skip_ == 0;
+    const std::int64_t wanted = direct ? std::min(kLines, count - done) : 1;
     for (std::int64_t i = 0; i < wanted; ++i) {
-      lines[i] = direct_ ? rows + (done + i) * stride : row_.data();
+      lines[i] = direct ? rows + (done + i) * stride : row_.data();
     }
     JDIMENSION got = 0;
     if (!guarded(core, [&] {
@@ -328,10 +408,18 @@ Status JpegReader::read(std::uint8_t* rows, std::ptrdiff_t stride,
       return failure(core.message);
     }
     if (got == 0) {
+      if (gave_up()) {
+        PS_RETURN_IF_ERROR(begin_again());
+        continue;
+      }
       ended_ = true;
       break;
     }
-    if (!direct_) {
+    if (skip_ > 0) {
+      skip_ -= got;
+      continue;
+    }
+    if (!direct) {
       std::uint8_t* out = rows + done * stride;
       const std::uint8_t* in = row_.data() + column_ * row_channels_;
       if (core.info.out_color_space == JCS_CMYK) {

@@ -57,6 +57,10 @@ class JpegReader {
 
  private:
   struct Core;
+  void set_parameters();
+  Status begin(bool own_entropy);
+  Status begin_again();
+  bool gave_up() const;
   Status failure(std::string_view what) const;
   Status truncated() const;
 
@@ -73,8 +77,10 @@ class JpegReader {
   int row_channels_ = 0;     // of what libjpeg gives
   std::int64_t column_ = 0;  // of the window in a row of libjpeg
   std::int64_t skip_ = 0;    // rows of libjpeg above the window
+  int eighths_ = 8;
   bool multiple_scans_ = false;
-  bool direct_ = false;  // rows need no rework
+  bool own_entropy_ = false;  // of jpeg_entropy.h
+  bool direct_ = false;       // rows need no rework
   std::vector<std::uint8_t> row_;
 };
 
