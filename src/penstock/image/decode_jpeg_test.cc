@@ -338,6 +338,38 @@ TEST(DecodeJpeg, StrictRefusesDamageThatLibjpegMends) {
               HasSubstr("near byte"));
 }
 
+// `file` without the segments that begin with `marker`.
+std::string without_segments(const std::string& file, char marker) {
+  std::string out = file.substr(0, 2);
+  std::size_t at = 2;
+  while (file[at + 1] != '\xDA') {
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(file[at + i]));
+    };
+    const std::size_t size = 2 + byte(2) * 256 + byte(3);
+    if (file[at + 1] != marker) out += file.substr(at, size);
+    at += size;
+  }
+  return out + file.substr(at);
+}
+
+TEST(DecodeJpeg, UsesNoTablesOfThePictureBefore) {
+  const std::string standard = jpeg_of(picture(40, 30, 3));
+  const Tensor whole = decode_jpeg(standard).value();
+  // As motion JPEG has them: with the tables of the standard, unsaid.
+  const std::string frame = without_segments(standard, '\xC4');
+  const std::string undefined = without_segments(standard, '\xDB');
+  const std::string other =
+      encode_jpeg_as(noise({64, 64, 3}), {.quality = 35, .optimized = true});
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(decode_jpeg(other).ok());
+    EXPECT_EQ(decode_jpeg(frame).value(), whole);
+    ASSERT_TRUE(decode_jpeg(other).ok());
+    EXPECT_THAT(jpeg_refusal(decode_jpeg(undefined)),
+                HasSubstr("Quantization table"));
+  }
+}
+
 TEST(DecodeJpeg, WritesIntoThePlaceThatABatchOffers) {
   const std::string file = jpeg_of(picture(8, 8, 3));
   Placement place;

@@ -16,9 +16,9 @@ constexpr int kLookupsPerRefill = 5;  // 50 of 57 bits
 // An entry for what the next kLookup bits begin with: how many of them are used
 // up, or with kPart the code alone, whose value did not fit. kPart and nothing
 // else: a longer code.
-using Entry = std::uint64_t;
-constexpr Entry kLengthMask = 63;
-constexpr Entry kPart = 1U << 6;
+using LookupEntry = std::uint64_t;
+constexpr LookupEntry kLengthMask = 63;
+constexpr LookupEntry kPart = 1U << 6;
 // A second symbol may follow the first; what the first alone uses up, how far
 // each goes on from the place of the last value, and their values.
 constexpr int kFirstLengthShift = 8;
@@ -29,7 +29,7 @@ constexpr int kSecondValueShift = 48;
 constexpr int kSizeShift = 32;  // with kPart: bits of the value
 
 // The step of the symbol that ends a block: beyond all places.
-constexpr unsigned kEnd = 128;
+constexpr unsigned kEndStep = 128;
 
 // Where the values of a block go. Steps that lead out of it give nothing, or
 // the block is damaged.
@@ -51,7 +51,7 @@ constexpr std::array<std::uint8_t, 256> kPlaces = [] {
 // libjpeg refuses sums that do not fit an int; no valid one comes near this.
 constexpr std::int32_t kMostDc = 1 << 20;
 
-constexpr int value_of(std::uint32_t raw, int size) {
+constexpr int extended_value(std::uint32_t raw, int size) {
   const auto value = static_cast<int>(raw);
   return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
 }
@@ -74,7 +74,7 @@ bool has_ff(std::uint64_t word) {
 }  // namespace
 
 struct JpegEntropy::Table {
-  std::array<Entry, 1U << kLookup> entries;
+  std::array<LookupEntry, 1U << kLookup> entries;
   // Of codes of n bits, as the first 16 bits that follow: the end of their
   // range, and what to add to a code for the place of its symbol.
   std::array<std::uint32_t, 17> ends;
@@ -103,23 +103,25 @@ bool JpegEntropy::Table::fill_single(bool ac) {
       if (size > 15) return false;
       if (length > kLookup) continue;
       const bool end = ac && size == 0 && run < 15;
-      const Entry step = Entry{end ? kEnd : static_cast<unsigned>(run) + 1}
-                         << kFirstStepShift;
+      const LookupEntry step =
+          LookupEntry{end ? kEndStep : static_cast<unsigned>(run) + 1}
+          << kFirstStepShift;
       const int spare = kLookup - length;
-      Entry* const out = entries.data() + (code << spare);
+      LookupEntry* const out = entries.data() + (code << spare);
       if (size > spare) {
-        const Entry part = Entry{kPart} | step | static_cast<Entry>(length) |
-                           static_cast<Entry>(size) << kSizeShift;
+        const LookupEntry part = LookupEntry{kPart} | step |
+                                 static_cast<LookupEntry>(length) |
+                                 static_cast<LookupEntry>(size) << kSizeShift;
         std::fill_n(out, 1U << spare, part);
         continue;
       }
-      const auto used = static_cast<Entry>(length + size);
-      const Entry entry = used | used << kFirstLengthShift | step;
+      const auto used = static_cast<LookupEntry>(length + size);
+      const LookupEntry entry = used | used << kFirstLengthShift | step;
       const int same = spare - size;
       for (std::uint32_t raw = 0; raw < 1U << size; ++raw) {
-        const int value = size == 0 ? 0 : value_of(raw, size);
+        const int value = size == 0 ? 0 : extended_value(raw, size);
         std::fill_n(out + (raw << same), 1U << same,
-                    entry | Entry{static_cast<std::uint16_t>(value)}
+                    entry | LookupEntry{static_cast<std::uint16_t>(value)}
                                 << kFirstValueShift);
       }
     }
@@ -130,15 +132,15 @@ bool JpegEntropy::Table::fill_single(bool ac) {
 
 // Adds the symbols that follow whole, from the entries for shorter rests.
 void JpegEntropy::Table::pair_up() {
-  const std::array<Entry, 1U << kLookup> single = entries;
+  const std::array<LookupEntry, 1U << kLookup> single = entries;
   for (std::size_t i = 0; i < single.size(); ++i) {
-    const Entry first = single[i];
-    const Entry used = first & kLengthMask;
-    if ((first & kPart) != 0 || (first >> kFirstStepShift & 255) == kEnd) {
+    const LookupEntry first = single[i];
+    const LookupEntry used = first & kLengthMask;
+    if ((first & kPart) != 0 || (first >> kFirstStepShift & 255) == kEndStep) {
       continue;
     }
-    const Entry second = single[i << used & (single.size() - 1)];
-    const Entry both = used + (second & kLengthMask);
+    const LookupEntry second = single[i << used & (single.size() - 1)];
+    const LookupEntry both = used + (second & kLengthMask);
     if ((second & kPart) != 0 || both > kLookup) continue;
     entries[i] = (first & ~kLengthMask) | both |
                  (second >> kFirstStepShift & 255) << kSecondStepShift |
@@ -245,13 +247,13 @@ void JpegEntropy::begin(std::span<const std::uint8_t> data,
   const auto raw = static_cast<std::uint32_t>(in.bits >> (64 - size));
   in.bits <<= size;
   in.count -= size;
-  return value_of(raw, size);
+  return extended_value(raw, size);
 }
 
 [[gnu::always_inline]] inline bool JpegEntropy::decode_block(
     const Table& dc, const Table& ac, Reader& in, std::int32_t& last_dc,
     Coefficients& out) {
-  const auto use = [&in](Entry entry) {
+  const auto use = [&in](LookupEntry entry) {
     const auto used = static_cast<int>(entry & kLengthMask);
     in.bits <<= used;
     in.count -= used;
@@ -265,7 +267,7 @@ void JpegEntropy::begin(std::span<const std::uint8_t> data,
   };
 
   refill(in);
-  Entry entry = dc.entries[in.bits >> (64 - kLookup)];
+  LookupEntry entry = dc.entries[in.bits >> (64 - kLookup)];
   use(entry);
   int value = static_cast<std::int16_t>(entry >> kFirstValueShift);
   if ((entry & kPart) != 0) {
@@ -295,7 +297,7 @@ void JpegEntropy::begin(std::span<const std::uint8_t> data,
           if (symbol < 0) return false;
           size = symbol & 15;
           step = static_cast<unsigned>(symbol >> 4) + 1;
-          if (size == 0 && step < 16) step = kEnd;
+          if (size == 0 && step < 16) step = kEndStep;
         }
         last += step;
         value = size == 0 ? 0 : extended(in, size);
@@ -313,7 +315,7 @@ void JpegEntropy::begin(std::span<const std::uint8_t> data,
       last += second_step;
     }
   } while (last < 63);
-  if (last == 63 || (last >= kEnd && last < kEnd + 63)) [[likely]]
+  if (last == 63 || (last >= kEndStep && last < kEndStep + 63)) [[likely]]
     return true;
   if (last - second_step != 63) return false;
   // The second symbol is the next block's.

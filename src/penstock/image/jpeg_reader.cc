@@ -92,6 +92,31 @@ int orientation_of(const std::uint8_t* data, std::size_t size) {
   return 1;
 }
 
+// libjpeg keeps the tables of the last picture for one that has none of its
+// own. A table that is marked has no value a file may give it.
+void mark_tables(jpeg_decompress_struct& info) {
+  for (JQUANT_TBL* table : info.quant_tbl_ptrs) {
+    if (table != nullptr) table->quantval[0] = 0;
+  }
+  for (auto* tables : {info.dc_huff_tbl_ptrs, info.ac_huff_tbl_ptrs}) {
+    for (int i = 0; i < NUM_HUFF_TBLS; ++i) {
+      if (tables[i] != nullptr) tables[i]->bits[0] = 1;
+    }
+  }
+}
+
+bool has_marked_tables(const jpeg_decompress_struct& info) {
+  for (const JQUANT_TBL* table : info.quant_tbl_ptrs) {
+    if (table != nullptr && table->quantval[0] == 0) return true;
+  }
+  for (auto* tables : {info.dc_huff_tbl_ptrs, info.ac_huff_tbl_ptrs}) {
+    for (int i = 0; i < NUM_HUFF_TBLS; ++i) {
+      if (tables[i] != nullptr && tables[i]->bits[0] != 0) return true;
+    }
+  }
+  return false;
+}
+
 // Lets JpegEntropy decode the scan that libjpeg is about to, if it is of the
 // kind that it knows.
 template <class Core>
@@ -151,13 +176,7 @@ JpegReader::JpegReader() : core_(std::make_unique<Core>()) {
     }
   };
   core.errors.output_message = [](j_common_ptr) {};
-  core.info.client_data = &core;
-  core.made = guarded(core, [&core] {
-    jpeg_create_decompress(&core.info);
-    core.info.client_data = &core;
-    core.info.src = &core.source;
-    core.info.progress = &core.progress;
-  });
+  create();
   core.source.init_source = [](j_decompress_ptr) {};
   core.source.term_source = [](j_decompress_ptr) {};
   core.source.resync_to_restart = jpeg_resync_to_restart;
@@ -185,6 +204,17 @@ JpegReader::JpegReader() : core_(std::make_unique<Core>()) {
                   kMaxScans);
     std::longjmp(self.jump, 1);
   };
+}
+
+void JpegReader::create() {
+  Core& core = *core_;
+  core.info.client_data = &core;
+  core.made = guarded(core, [&core] {
+    jpeg_create_decompress(&core.info);
+    core.info.client_data = &core;
+    core.info.src = &core.source;
+    core.info.progress = &core.progress;
+  });
 }
 
 JpegReader::~JpegReader() {
@@ -225,10 +255,7 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   close();
   core.begin = reinterpret_cast<const JOCTET*>(contents.data());
   core.size = contents.size();
-  core.source.next_input_byte = core.begin;
-  core.source.bytes_in_buffer = core.size;
   core.recover = options.try_recover_truncated;
-  core.errors.num_warnings = 0;
   shape_ = {};
   rows_read_ = 0;
   ended_ = false;
@@ -241,14 +268,18 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
             : absl::StrCat("the data are ",
                            to_absl(format_name(detect_format(contents)))));
   }
-  int state = JPEG_SUSPENDED;
+  mark_tables(core.info);
+  bool ended = !read_header();
+  if (has_marked_tables(core.info)) {
+    jpeg_destroy_decompress(&core.info);
+    create();
+    ended = !core.made || !read_header();
+  }
+  if (ended) {
+    return failure(core.message[0] != 0 ? core.message
+                                        : "the data end in the header");
+  }
   int orientation = 1;
-  const bool ok = guarded(core, [&] {
-    jpeg_save_markers(&core.info, JPEG_APP0 + 1, 0xFFFF);
-    state = jpeg_read_header(&core.info, TRUE);
-  });
-  if (!ok) return failure(core.message);
-  if (state != JPEG_HEADER_OK) return failure("the data end in the header");
   for (auto* m = core.info.marker_list; m != nullptr; m = m->next) {
     if (orientation == 1) orientation = orientation_of(m->data, m->data_length);
   }
@@ -263,6 +294,22 @@ Status JpegReader::open(std::string_view contents, const JpegOptions& options,
   if (channels_ == 0) channels_ = std::min<int>(core.info.num_components, 3);
   if (channels_ == 2) return failure("two components are of no colour space");
   return absl::OkStatus();
+}
+
+// False where it ends early, or with libjpeg's message.
+bool JpegReader::read_header() {
+  Core& core = *core_;
+  core.source.next_input_byte = core.begin;
+  core.source.bytes_in_buffer = core.size;
+  core.errors.num_warnings = 0;
+  core.message[0] = 0;
+  int state = JPEG_SUSPENDED;
+  return guarded(core,
+                 [&] {
+                   jpeg_save_markers(&core.info, JPEG_APP0 + 1, 0xFFFF);
+                   state = jpeg_read_header(&core.info, TRUE);
+                 }) &&
+         state == JPEG_HEADER_OK;
 }
 
 bool JpegReader::has_end() const {
@@ -373,12 +420,7 @@ bool JpegReader::gave_up() const {
 Status JpegReader::begin_again() {
   Core& core = *core_;
   close();
-  core.source.next_input_byte = core.begin;
-  core.source.bytes_in_buffer = core.size;
-  core.errors.num_warnings = 0;
-  if (!guarded(core, [&] { jpeg_read_header(&core.info, TRUE); })) {
-    return failure(core.message);
-  }
+  if (!read_header()) return failure(core_->message);
   set_parameters();
   PS_RETURN_IF_ERROR(begin(false));
   skip_ += rows_read_;

@@ -57,6 +57,8 @@ class JpegReader {
 
  private:
   struct Core;
+  void create();
+  bool read_header();
   void set_parameters();
   Status begin(bool own_entropy);
   Status begin_again();
