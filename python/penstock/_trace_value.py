@@ -627,16 +627,16 @@ class ShapeTuple(tuple):  # type: ignore[type-arg]
         return hash(tuple(self))
 
     def __lt__(self, other: Any) -> bool:
-        return tuple(self) < other
+        return bool(tuple(self) < other)
 
     def __le__(self, other: Any) -> bool:
-        return tuple(self) <= other
+        return bool(tuple(self) <= other)
 
     def __gt__(self, other: Any) -> bool:
-        return tuple(self) > other
+        return bool(tuple(self) > other)
 
     def __ge__(self, other: Any) -> bool:
-        return tuple(self) >= other
+        return bool(tuple(self) >= other)
 
     def __contains__(self, dim: object) -> bool:
         return dim in tuple(self)
