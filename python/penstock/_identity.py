@@ -73,6 +73,8 @@ class _Identity:
             self._text(f"{plain_name(name)}=")
             if isinstance(value, np.ndarray) and value.nbytes > _MAX_BYTES:
                 self._text(f"{value.dtype}{value.shape};")
+            elif isinstance(value, np.ndarray):
+                self._add(value, 1)
             elif isinstance(value, _CONTAINERS) and len(value) > _MAX_ITEMS:
                 self._text(f"{type(value).__name__}{len(value)};")
             else:

@@ -171,6 +171,8 @@ def _basic(x: Traced, keys: tuple[Any, ...]) -> Traced:
         isinstance(k, slice) and k.step is not None and int(k.step) < 0 for k in keys
     )
     _view(x, out, contiguous and not negative, x._c_order and not negative)
+    if out.ndim == 0:
+        out._zero_d = True
     return out
 
 

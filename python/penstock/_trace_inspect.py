@@ -88,7 +88,9 @@ class TypeFunction:
         if self._kind in (int, float, bool):
             return self._kind(value)  # a traced value refuses by itself
         if isinstance(value, Traced) and not value.is_constant:
-            return _trace_numpy.cast(value, self.dtype)
+            out = _trace_numpy.cast(value, self.dtype)
+            # Of an array without dimensions NumPy's types make a scalar.
+            return _trace_numpy.fresh(out) if out._zero_d else out
         plain = value._value[()] if isinstance(value, Traced) else value
         return _trace_numpy.as_constant(self._kind(plain))
 
@@ -98,7 +100,17 @@ class TypeFunction:
         return bool(self.dtype == other)
 
     def __hash__(self) -> int:
-        return hash(self.dtype)
+        return hash(self._kind)  # a type and its dtype are two keys of a dict
+
+
+_type_functions: dict[Any, TypeFunction] = {}
+
+
+def type_function(kind: Any) -> TypeFunction:
+    """Our form of a number type, one object, as the type is."""
+    if kind not in _type_functions:
+        _type_functions[kind] = TypeFunction(kind)
+    return _type_functions[kind]
 
 
 class Namespace:
@@ -273,9 +285,9 @@ _BUILTINS: dict[str, Any] = {
 }
 _BUILTINS.update(
     range=Range,
-    int=TypeFunction(int),
-    float=TypeFunction(float),
-    bool=TypeFunction(bool),
+    int=type_function(int),
+    float=type_function(float),
+    bool=type_function(bool),
     pow=lambda a, b: a**b,
     isinstance=_isinstance,
 )
@@ -307,7 +319,7 @@ def _numpy_table() -> dict[int, Any]:
         "reshape ravel transpose swapaxes moveaxis expand_dims squeeze broadcast_to "
         "flip fliplr flipud concatenate stack split array asarray sum prod mean max "
         "min any all argmax argmin where clip round take repeat matmul zeros_like "
-        "ones_like full_like shape ndim size copy astype"
+        "ones_like full_like shape ndim size astype"
     ).split():
         if hasattr(np, name):
             table[id(getattr(np, name))] = getattr(_trace_methods, name)
@@ -324,6 +336,7 @@ def _numpy_table() -> dict[int, Any]:
             refuse("hstack of scalars")
         return _trace_methods.concatenate(parts, 0 if parts[0].ndim == 1 else 1)
 
+    table[id(np.copy)] = _trace_methods.copied
     table[id(np.vstack)] = vstack
     table[id(np.hstack)] = hstack
     table[id(np.divmod)] = lambda a, b: (
@@ -375,11 +388,22 @@ class Sandbox:
         self.reads_objects = self._text
         self.codes: set[types.CodeType] = set()
         self._functions: dict[int, Any] = {}
+        # What one object becomes is one object, too: `a is b` asks for that.
+        self._constants: dict[int, Any] = {}
         self._inside: list[Any] = []
         self._keep: list[Any] = []
         self._count = 0
 
     def resolve(self, value: Any, name: str) -> Any:
+        if id(value) in self._constants:
+            return self._constants[id(value)]
+        made = self._resolve(value, name)
+        if isinstance(made, (Traced, list, dict, tuple, frozenset)):
+            self._constants[id(value)] = made
+            self._keep.append(value)
+        return made
+
+    def _resolve(self, value: Any, name: str) -> Any:
         if value is None or value is Ellipsis or value is NotImplemented:
             return value
         kind = type(value)
@@ -462,9 +486,13 @@ class Sandbox:
 
     def _type(self, value: type, name: str) -> Any:
         if issubclass(value, np.generic):
-            if np.dtype(value).kind not in "biuf" or np.dtype(value).itemsize > 8:
+            try:
+                dtype = np.dtype(value)
+            except TypeError:  # np.integer and other classes of several types
+                raise TraceRefused(f"uses {name}") from None
+            if dtype.kind not in "biuf" or dtype.itemsize > 8:
                 raise TraceRefused(f"uses {name}")
-            return TypeFunction(value)
+            return type_function(value)
         if issubclass(value, tuple) and look(value, "_fields") is not None:
             return value
         if "__penstock_sources__" in value.__dict__:
@@ -479,6 +507,15 @@ class Sandbox:
         self._count += len(value)
         if self._count > _MAX_CONTAINER:
             raise TraceRefused(f"reads {name}, which is too large for a constant")
+        if any(value is outer for outer in self._inside):
+            raise TraceRefused(f"reads {name}, which holds itself")
+        self._inside.append(value)
+        try:
+            return self._copied(value, name)
+        finally:
+            self._inside.pop()
+
+    def _copied(self, value: Any, name: str) -> Any:
         if isinstance(value, dict):
             return FrozenDict(
                 (self._key(k, name), self.resolve(v, name)) for k, v in value.items()
@@ -500,7 +537,7 @@ class Sandbox:
     def function(self, fn: types.FunctionType, name: str) -> Any:
         if id(fn) in self._functions:
             return self._functions[id(fn)]
-        if fn in self._inside:
+        if any(fn is outer for outer in self._inside):
             raise TraceRefused(f"{name} calls itself")
         self._inside.append(fn)
         try:
@@ -610,6 +647,9 @@ class Sandbox:
             target = targets.get(value)
             if target is None or target.opname not in ("FOR_ITER", "END_FOR"):
                 raise TraceRefused(WHILE_LOOP)
+        if op == "IS_OP" and "type" in code.co_names:
+            # x.dtype.type is NumPy's own type, and np.float32 our form of it.
+            raise TraceRefused("may compare types by identity")
         if op in ("LOAD_GLOBAL", "LOAD_NAME"):
             self._check_global(fn, instructions, at, names)
 
@@ -688,3 +728,5 @@ def inspect_function(fn: Any) -> tuple[Any, set[types.CodeType]]:
         if not refused.where and isinstance(code, types.CodeType):
             refused.where = line_of(code, None)
         raise
+    except RecursionError:
+        raise TraceRefused("what it reads is nested too deeply") from None

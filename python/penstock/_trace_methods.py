@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from penstock._trace_numpy import (
     strong,
     ufunc,
 )
-from penstock._trace_value import Traced
+from penstock._trace_value import Traced, current
 
 # Sums of arrays that need a cast are added in chunks of NumPy's buffer.
 _BUFFER = 8192
@@ -41,10 +41,17 @@ def plain_ints(values: Any, what: str) -> tuple[int, ...]:
             refuse(f"{what} depends on data")
         values = values._value.tolist()
     if isinstance(values, (int, np.integer)):
-        return (int(values),)
+        values = (values,)
     if not isinstance(values, (tuple, list)):
         refuse(f"{what} must be integers")
-    return tuple(int(v.__index__()) for v in values)
+    return tuple(_plain_int(v, what) for v in values)
+
+
+def _plain_int(value: Any, what: str) -> int:
+    # NumPy takes no truth for a number here.
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        refuse(f"{what} must be integers")
+    return int(value.__index__())
 
 
 def _view(x: Traced, out: Traced, contiguous: bool, c_order: bool) -> Traced:
@@ -54,8 +61,19 @@ def _view(x: Traced, out: Traced, contiguous: bool, c_order: bool) -> Traced:
     out._contiguous = contiguous
     out._c_order = c_order
     if out._dims is not None and out.ndim == 0:
-        out._zero_d = True
+        # Of a NumPy scalar its methods give a scalar.
+        out._zero_d = x._zero_d or x.ndim > 0
     return out
+
+
+def _as_array(x: Traced) -> Traced:
+    """Marks what NumPy gives as an array where it has no dimensions, too.
+
+    A front end's own tensors are no NumPy scalars in the first place.
+    """
+    if x.ndim == 0 and current().dialect is None:
+        x._zero_d = True
+    return x
 
 
 def _only_constants(*values: Any) -> bool:
@@ -116,9 +134,10 @@ def transpose(x: Any, *axes: Any) -> Traced:
     return _view(x, emit("transpose", x, ints=perm), False, False)
 
 
-def swapaxes(x: Any, a: int, b: int) -> Traced:
+def swapaxes(x: Any, axis1: Any, axis2: Any) -> Traced:
     x = strong(x)
     perm = list(range(x.ndim))
+    (a,), (b,) = _places(x, axis1), _places(x, axis2)
     perm[a], perm[b] = perm[b], perm[a]
     return transpose(x, tuple(perm))
 
@@ -126,8 +145,9 @@ def swapaxes(x: Any, a: int, b: int) -> Traced:
 def moveaxis(x: Any, source: Any, destination: Any) -> Traced:
     x = strong(x)
     rank = x.ndim
-    sources = [a % rank for a in plain_ints(source, "axes")]
-    targets = [a % rank for a in plain_ints(destination, "axes")]
+    sources, targets = _places(x, source), _places(x, destination)
+    if len(sources) != len(targets):
+        refuse("moveaxis of as many axes as places")
     order = [a for a in range(rank) if a not in sources]
     for target, origin in sorted(zip(targets, sources)):
         order.insert(target, origin)
@@ -160,7 +180,7 @@ def broadcast_to(x: Any, shape: Any) -> Traced:
     dims = plain_ints(shape, "a shape")
     if x.is_constant:
         return constant_call(lambda a: np.broadcast_to(a, dims), [x])
-    return _view(x, emit("broadcast_to", x, ints=dims), False, False)
+    return _as_array(_view(x, emit("broadcast_to", x, ints=dims), False, False))
 
 
 def flip(x: Any, axis: Any = None) -> Traced:
@@ -169,6 +189,15 @@ def flip(x: Any, axis: Any = None) -> Traced:
     steps = (-1 if i in chosen else None for i in range(x.ndim))
     flipped: Traced = x[tuple(slice(None, None, step) for step in steps)]
     return flipped
+
+
+def _places(x: Traced, axes: Any) -> tuple[int, ...]:
+    """Axes counted from the front."""
+    found = plain_ints(axes, "axes")
+    for a in found:
+        if not -x.ndim <= a < x.ndim:
+            refuse(f"axis {a} is out of bounds")
+    return tuple(a % x.ndim for a in found)
 
 
 def fliplr(x: Any) -> Traced:
@@ -195,6 +224,8 @@ def concatenate(arrays: Any, axis: Any = 0) -> Traced:
     if isinstance(arrays, Traced):
         arrays = list(arrays)
     if axis is None:
+        if builtins.any(is_weak(a) for a in arrays):
+            refuse("np.concatenate of Python numbers, which are weak there")
         arrays, axis = [ravel(a) for a in arrays], 0
     parts = _common(arrays)
     if _only_constants(*parts):
@@ -225,9 +256,12 @@ def fresh_or(x: Traced) -> Traced:
 
 def split(x: Any, sections: Any, axis: int = 0) -> list[Traced]:
     x = strong(x)
-    axis = plain_ints(axis, "axis")[0] % x.ndim
+    axis = _places(x, axis)[0]
     size = x.shape[axis]
+    if isinstance(sections, Traced) and sections.is_constant:
+        sections = sections._value.tolist()
     if isinstance(sections, int):
+        sections = _plain_int(sections, "sections")
         if sections <= 0 or size % sections:
             refuse("array split does not result in an equal division")
         bounds = [size // sections * i for i in range(1, sections)]
@@ -241,31 +275,47 @@ def split(x: Any, sections: Any, axis: int = 0) -> list[Traced]:
 def array(values: Any, dtype: Any = None, **kwargs: Any) -> Traced:
     if kwargs:
         refuse(f"np.array with {', '.join(kwargs)}")
-    if isinstance(values, Traced):
-        out = fresh_or(values)
-        if out.ndim == 0:
-            out._zero_d = True
-    elif isinstance(values, (list, tuple)):
-        parts = [array(v) if isinstance(v, (list, tuple)) else v for v in values]
-        if not builtins.any(isinstance(p, Traced) for p in parts):
-            out = as_constant(np.array(parts))
-        else:
-            out = stack(parts)
-    else:
-        out = strong(values)
-    if dtype is not None:
-        if not isinstance(values, Traced) and out.is_constant:
-            return as_constant(np.array(_untraced(values), dtype=dtype_of(dtype)))
-        out = cast(out, dtype_of(dtype))
-    return out
-
-
-def _untraced(values: Any) -> Any:
-    if isinstance(values, Traced):
-        return values._value[()]
+    kind = None if dtype is None else dtype_of(dtype)
     if isinstance(values, (list, tuple)):
-        return [_untraced(v) for v in values]
-    return values
+        return _array_of(values, kind)
+    out = fresh_or(values) if isinstance(values, Traced) else strong(values)
+    if kind is not None:
+        if not isinstance(values, Traced):
+            return as_constant(np.array(values, dtype=kind))
+        out = cast(out, kind)
+    return _as_array(out)
+
+
+def _array_of(values: Any, dtype: np.dtype[Any] | None) -> Traced:
+    """A list as an array. NumPy casts each of its values to a dtype that is given,
+    not all of them to their common one first."""
+    parts = [_array_of(v, dtype) if isinstance(v, (list, tuple)) else v for v in values]
+    if not builtins.any(isinstance(p, Traced) for p in parts):
+        return as_constant(np.array(parts, dtype=dtype))
+    if dtype is not None:
+        parts = [_item(p, dtype) for p in parts]
+    return stack(parts)
+
+
+def _item(value: Any, dtype: np.dtype[Any]) -> Traced:
+    """A value of a list that NumPy makes an array of this dtype."""
+    if not isinstance(value, (Traced, np.generic, np.ndarray)):
+        try:
+            return as_constant(np.array(value, dtype=dtype))
+        except (OverflowError, ValueError) as error:
+            refuse(str(error))
+    value = strong(value)
+    scalar = value.ndim == 0 and not value._zero_d
+    if scalar and dtype.kind == "i" and not np.can_cast(value.dtype, dtype, "safe"):
+        refuse(f"np.array of {value.dtype} as {dtype}: one that does not fit raises")
+    return cast(value, dtype)
+
+
+def copied(x: Any, order: str = "K") -> Traced:
+    """np.copy, which gives an array of a scalar, and keeps an array's layout."""
+    if order != "K":
+        refuse("np.copy in another order than K")
+    return array(x)
 
 
 def asarray(values: Any, dtype: Any = None) -> Traced:
@@ -283,11 +333,9 @@ def asarray(values: Any, dtype: Any = None) -> Traced:
 def _axes(x: Traced, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(x.ndim))
-    axes = plain_ints(axis, "axis")
-    for a in axes:
-        if not -x.ndim <= a < x.ndim:
-            refuse(f"axis {a} is out of bounds")
-    return tuple(sorted(a % x.ndim for a in axes))
+    if isinstance(axis, list):
+        refuse("axis must be an integer or a tuple")
+    return tuple(sorted(_places(x, axis)))
 
 
 def _check(out: Any, where: Any = None, initial: Any = None) -> None:
@@ -471,6 +519,8 @@ def astype(x: Any, dtype: Any, copy: bool = True, **kwargs: Any) -> Traced:
     out = cast(x, dtype_of(dtype))
     if out is x and copy and not x.is_constant:
         out = fresh_or(x)
+    if out is not x:
+        out._zero_d = x._zero_d
     return out
 
 
@@ -496,7 +546,7 @@ def where(condition: Any, *choices: Any) -> Traced:
         operands.append(cast(choice, dtype))
     if _only_constants(*operands):
         return constant_call(np.where, operands)
-    return placed(emit("where", *operands), operands)
+    return _as_array(placed(emit("where", *operands), operands))
 
 
 def clip(x: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Traced:
@@ -529,6 +579,11 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Traced:
             except OverflowError:
                 refuse("clip bounds do not fit the dtype")
         operands.append(cast(value, dtype))
+    bounds = operands[1:]
+    if dtype.kind == "f" and current().dialect is None:
+        if builtins.any(bound.ndim for bound in bounds):
+            # It keeps the value's zero beside single bounds, the bound's else.
+            refuse("clip: which zero NumPy gives depends on how bounds lie")
     return placed(emit("clip", *operands), operands)
 
 

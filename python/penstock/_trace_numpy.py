@@ -100,6 +100,7 @@ def cast(x: Traced, dtype: Any) -> Traced:
     if x.is_constant:
         with np.errstate(all="ignore"):
             out = as_constant(x._value.astype(dtype))
+        out._zero_d = False
     else:
         if dtype.kind not in "biuf" or dtype.itemsize > 8:
             refuse(f"{dtype} has no native form")

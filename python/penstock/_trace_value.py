@@ -626,6 +626,45 @@ class ShapeTuple(tuple):  # type: ignore[type-arg]
     def __hash__(self) -> int:
         return hash(tuple(self))
 
+    def __lt__(self, other: Any) -> bool:
+        return bool(tuple(self) < other)
+
+    def __le__(self, other: Any) -> bool:
+        return bool(tuple(self) <= other)
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(tuple(self) > other)
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(tuple(self) >= other)
+
+    def __contains__(self, dim: object) -> bool:
+        return dim in tuple(self)
+
+    def count(self, dim: Any) -> int:
+        return tuple(self).count(dim)
+
+    def index(self, dim: Any, *between: Any) -> int:
+        return tuple(self).index(dim, *between)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return ShapeTuple((*self.raw(), *tuple.__iter__(other)))
+
+    def __radd__(self, other: Any) -> Any:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return ShapeTuple((*tuple.__iter__(other), *self.raw()))
+
+    def __mul__(self, times: Any) -> Any:
+        return ShapeTuple(self.raw() * times)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
     def raw(self) -> Shape:
         return tuple(tuple.__iter__(self))
 

@@ -16,7 +16,11 @@ import penstock as ps
 
 INT = ps.TensorSpec((), ps.int64)
 VECTOR = ps.TensorSpec((3,), ps.float32)
+SQUARE = ps.TensorSpec((2, 2), ps.float32)
 TABLE = np.array([10.0, 20.0, 30.0], np.float32)
+FACTOR = np.array(2.5)
+ENDLESS: list = []
+ENDLESS.append(ENDLESS)
 SCALE = 3
 LIST = [1, 2, 3]
 COUNTER = 0
@@ -177,6 +181,142 @@ def test_lookup_with_a_traced_index_names_the_element_that_is_out_of_bounds():
     assert [float(next(it)) for _ in range(3)] == [10, 20, 30]
     with pytest.raises(ps.OutOfRangeError, match="index 3 is out of bounds"):
         next(it)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: 3 in x.shape,
+        lambda x: x.shape.count(3),
+        lambda x: x * 2 if (*x.shape, 1)[1] == 3 else x,
+        lambda x: x * 2 if (x.shape + (1,))[1] == 3 else x,  # noqa: RUF005
+        lambda x: x * 2 if ((1,) + x.shape)[2] == 3 else x,  # noqa: RUF005
+        lambda x: x * 2 if (x.shape * 2)[1] == 3 else x,
+        lambda x: len(f"{x.shape}"),
+    ],
+)
+def test_dimensions_that_are_not_known_decide_nothing(fn):
+    assert "not known" in refusal(fn, ps.TensorSpec((None, None), ps.float32))
+
+
+def same_as_called(fn, *columns):
+    data = columns if len(columns) > 1 else columns[0]
+    got = ps.Dataset.from_tensor_slices(data).map(fn, executor="native").to_list()
+    for result, row in zip(got, zip(*columns), strict=True):
+        expected = fn(*row)
+        pairs = (
+            zip(result, expected)
+            if isinstance(expected, tuple)
+            else [(result, expected)]
+        )
+        for g, e in pairs:
+            assert np.asarray(g).dtype == np.asarray(e).dtype
+            np.testing.assert_array_equal(g, e)
+
+
+def test_values_of_a_list_are_cast_one_by_one_to_a_dtype_that_is_given():
+    whole, parts = np.array([2**53 + 1, 2**60 + 2**36 + 1]), np.array([0.5, 1.5])
+    same_as_called(lambda i, x: np.array([i, x], np.float32), whole, parts)
+    rows = whole[:, None] + np.arange(3)
+    same_as_called(lambda i: np.array([i, i * 0.5], np.int64), rows)
+    spec = (ps.TensorSpec((), ps.int64), ps.TensorSpec((), ps.float64))
+    assert refusal(lambda i, x: np.array([i, x], int), spec)
+    assert refusal(lambda i, x: np.array([i, 300], "b"), spec)
+
+
+def test_arrays_without_dimensions_are_written_in_place():
+    def chosen(x):
+        y = np.where(x > 1, x, 5)
+        z = y
+        z += 1
+        return y, z
+
+    def converted(x):
+        y = np.asarray(x, np.float32)
+        z = y
+        z *= 2
+        return y, z
+
+    def copied(x):
+        y = np.copy(x)
+        z = y
+        z -= 1
+        return y, z
+
+    def scalar(x):
+        y = np.float64(np.asarray(x, np.float32))
+        z = y
+        z -= 1
+        return y, z
+
+    for fn in (chosen, converted, copied, scalar):
+        same_as_called(fn, np.arange(4))
+
+
+def test_np_copy_keeps_the_layout_of_what_it_copies():
+    assert "contiguous" in refusal(lambda x: np.copy(x.T).sum(), SQUARE)
+    same_as_called(lambda x: x.T.copy().sum(), np.random.rand(3, 40, 50))
+
+
+def test_numpy_integers_are_numbers_of_parts():
+    rows = np.arange(12).reshape(3, 4)
+    same_as_called(lambda x: tuple(np.split(x, np.int64(2))), rows)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x.sum(True),
+        lambda x: x.sum([0, 1]),
+        lambda x: x.reshape(True, 4),
+        lambda x: np.moveaxis(x, 0, 5),
+        lambda x: np.moveaxis(x, -3, 0),
+        lambda x: np.concatenate([x, x], True),
+    ],
+)
+def test_arguments_that_numpy_refuses_are_refused(fn):
+    with pytest.raises((TypeError, ValueError, IndexError)):
+        fn(np.ones((2, 2), np.float32))
+    assert refusal(fn, SQUARE)
+
+
+def test_types_and_containers_are_the_same_objects_wherever_they_come_from():
+    kind, table = np.float32, [1, 2]
+    again = table
+
+    def same(x):
+        return x + (1 if kind is np.float32 else 2) + (3 if table is again else 4)
+
+    def looked_up(x):
+        names = {np.float32: 1, np.int64: 2}
+        return x + names.get(x.dtype.type, 10) + names.get(x.dtype, 20)
+
+    for fn in (same, looked_up):
+        same_as_called(fn, np.arange(3.0, dtype=np.float32))
+    assert "by identity" in refusal(lambda x: x.dtype.type is np.float32, VECTOR)
+
+
+def test_signed_zeros_of_clip_and_weak_numbers_of_concatenate_are_numpys():
+    bounds = np.array([0.0, 1.0])
+    assert "which zero" in refusal(lambda x: x.clip(0, bounds), VECTOR)
+    assert "weak" in refusal(lambda x: np.concatenate([x, 2], axis=None), VECTOR)
+
+
+@pytest.mark.parametrize(
+    "kind", [np.integer, np.floating, np.number, np.generic, np.inexact]
+)
+def test_functions_that_ask_for_classes_of_several_types_run_as_python(kind):
+    ds = ps.Dataset.range(3).map(lambda x: x + 1 if isinstance(x, kind) else -x)
+    assert ds.to_list() == [x + 1 if isinstance(x, kind) else -x for x in np.arange(3)]
+
+
+def test_functions_that_read_arrays_without_dimensions_run_as_python():
+    ds = ps.Dataset.range(3).map(lambda x: float(x) * float(FACTOR))
+    assert ds.to_list() == [0.0, 2.5, 5.0]
+
+
+def test_functions_that_read_what_holds_itself_run_as_python():
+    assert ps.Dataset.range(2).map(lambda x: x + len(ENDLESS)).to_list() == [1, 2]
 
 
 def test_inplace_writes_only_to_what_the_function_made():

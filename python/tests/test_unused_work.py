@@ -72,6 +72,48 @@ def test_what_can_fail_is_computed():
     assert left_out(ds) == []
 
 
+def outcomes(ds, count):
+    it, found = iter(ds), []
+    for _ in range(count):
+        try:
+            found.append(next(it))
+        except (ValueError, IndexError) as error:
+            found.append(type(error).__name__)
+    return [x if isinstance(x, str) else "" for x in found]
+
+
+def test_errors_of_what_a_function_does_not_use_are_errors():
+    table, powers = np.arange(3), np.array([2, -1, 3])
+
+    def looked_up(x):
+        unused = ps.gather(table, x)
+        return x + 0 * len(unused.shape)
+
+    def raised(n):
+        n**n
+        return n
+
+    for executor in ("native", "thread"):
+        ds = ps.Dataset.range(4).map(looked_up, executor=executor)
+        assert [bool(x) for x in outcomes(ds, 4)] == [False, False, False, True]
+        ds = ps.Dataset.from_tensor_slices(powers[:, None]).map(
+            raised, executor=executor
+        )
+        assert [bool(x) for x in outcomes(ds, 3)] == [False, True, False]
+
+
+def test_powers_that_may_fail_are_computed_and_skipped():
+    ds = ps.Dataset.from_tensor_slices(np.array([2, -1, 3]))
+    ds = ds.map(lambda n: (n, 2**n), executor="native")
+    assert left_out(ds.map(lambda n, power: n)) == []
+    skipped = ds.with_options(ps.Options(on_error="skip"))
+    assert [int(power) for _, power in skipped] == [4, 8]
+    empty = ps.Dataset.from_tensor_slices((np.zeros((2, 0), int), np.array([-1, 2])))
+    assert [x.shape for x in empty.map(lambda x, n: x**n)] == [(0,), (0,)]
+    constant = ps.Dataset.range(3).map(lambda n: (n, n**3)).map(lambda n, cube: n)
+    assert left_out(constant) == ["map#1 does not compute leaf 1: nothing reads it"]
+
+
 def test_random_values_stay_what_they_are():
     def draw(x):
         return ps.random.uniform(), ps.random.uniform()

@@ -28,7 +28,7 @@ class Evaluation {
     const std::vector<bool> result =
         slot != nullptr ? results() : std::vector<bool>();
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      if (last_use[n] < 0) continue;  // nobody reads it
+      if (last_use[n] < 0) continue;  // nobody reads it, and it cannot fail
       // A value on the way would take the slot, and the result be copied.
       const PlacementScope offer(slot != nullptr && result[n] ? slot : nullptr);
       PS_ASSIGN_OR_RETURN(values_[n], run_node(nodes[n]));
@@ -36,6 +36,7 @@ class Evaluation {
         const auto at = static_cast<std::size_t>(i);
         if (last_use[at] == static_cast<std::int32_t>(n)) values_[at] = {};
       }
+      if (last_use[n] == static_cast<std::int32_t>(n)) values_[n] = {};
     }
     return absl::OkStatus();
   }

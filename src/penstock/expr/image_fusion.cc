@@ -522,21 +522,44 @@ class Fuser {
     found_.push_back(std::move(found));
   }
 
+  const Found* found_at(std::size_t n) const {
+    for (const Found& f : found_) {
+      if (at(f.last) == n) return &f;
+    }
+    return nullptr;
+  }
+
+  // What is still computed when the passes take the place of their parts.
+  std::vector<bool> beside_passes() const {
+    const auto& nodes = program_->nodes();
+    std::vector<bool> kept(nodes.size());
+    for (const std::int32_t i : program_->outputs()) kept[at(i)] = true;
+    for (std::size_t n = nodes.size(); n-- > 0;) {
+      const Found* const found = found_at(n);
+      // Parts of a pass are read by each other alone.
+      if (program_->last_use()[n] == static_cast<std::int32_t>(n)) {
+        kept[n] = true;
+      }
+      if (!kept[n]) continue;
+      const Node& from = found == nullptr ? nodes[n] : node(found->decode);
+      for (const std::int32_t i : from.inputs) kept[at(i)] = true;
+    }
+    return kept;
+  }
+
   StatusOr<Program> rewrite() const {
     PS_ASSIGN_OR_RETURN(Program out, Program::make(program_->input_spec()));
     const auto& nodes = program_->nodes();
     std::vector<std::int32_t> moved(nodes.size(), -1);
+    const std::vector<bool> kept = beside_passes();
     const std::size_t inputs = program_->input_spec().leaves().size();
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       if (n < inputs) {
         moved[n] = static_cast<std::int32_t>(n);
         continue;
       }
-      if (program_->last_use()[n] < 0) continue;
-      const Found* found = nullptr;
-      for (const Found& f : found_) {
-        if (f.last == static_cast<std::int32_t>(n)) found = &f;
-      }
+      if (!kept[n]) continue;
+      const Found* found = found_at(n);
       const Node& from = nodes[n];
       if (found != nullptr) {
         const std::int32_t contents[] = {

@@ -1,5 +1,6 @@
 #include "penstock/expr/program.h"
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/str_join.h"
@@ -19,6 +20,30 @@ constexpr std::array<OpEntry, kNumOps> kOps = {{
 
 // Changes when encoded programs of earlier versions must not be read.
 constexpr std::uint64_t kFormat = 1;
+
+template <class T>
+bool has_negative(const Tensor& t) {
+  const auto values = t.as<T>();
+  return std::any_of(values.begin(), values.end(), [](T v) { return v < 0; });
+}
+
+/// Whether an exponent may be one that integers have no power of.
+bool may_be_negative(const Node& exponent) {
+  const DType dtype = exponent.specs[0].dtype;
+  const bool known = exponent.op == Op::kConst;
+  switch (dtype) {
+    case DType::kInt8:
+      return !known || has_negative<std::int8_t>(exponent.constant);
+    case DType::kInt16:
+      return !known || has_negative<std::int16_t>(exponent.constant);
+    case DType::kInt32:
+      return !known || has_negative<std::int32_t>(exponent.constant);
+    case DType::kInt64:
+      return !known || has_negative<std::int64_t>(exponent.constant);
+    default:
+      return false;
+  }
+}
 
 void encode_structure(const Structure& s, Encoder& out) {
   out.u64(static_cast<std::uint64_t>(s.kind()));
@@ -232,6 +257,11 @@ Status Program::set_result(const Structure* structure,
         static_cast<std::int32_t>(nodes_.size());
   }
   for (std::size_t n = nodes_.size(); n-- > 0;) {
+    // An error is a result too, also of what nobody reads.
+    if (!needed[n] && can_fail(nodes_[n])) {
+      last_use_[n] = static_cast<std::int32_t>(n);
+      needed[n] = true;
+    }
     if (!needed[n]) continue;
     for (const std::int32_t i : nodes_[n].inputs) {
       const auto at = static_cast<std::size_t>(i);
@@ -240,6 +270,40 @@ Status Program::set_result(const Structure* structure,
     }
   }
   return absl::OkStatus();
+}
+
+bool Program::can_fail(const Node& node) const {
+  switch (op_class(node.op)) {
+    case OpClass::kInput:
+    case OpClass::kConst:
+    case OpClass::kUnary:
+    case OpClass::kMath:
+    case OpClass::kTest:
+      return false;
+    case OpClass::kCast:
+      return !dtype_is_dense(spec(node.inputs[0]).dtype);
+    default:
+      break;
+  }
+  switch (node.op) {
+    case Op::kNative:
+    case Op::kGather:
+      return true;
+    case Op::kResult:
+    case Op::kShapeOf:
+      return false;
+    case Op::kPower:
+      if (may_be_negative(nodes_[static_cast<std::size_t>(node.inputs[1])])) {
+        return true;
+      }
+      break;
+    default:
+      break;
+  }
+  // Shapes that are not known may turn out not to fit.
+  return std::any_of(
+      node.inputs.begin(), node.inputs.end(),
+      [&](std::int32_t i) { return !spec(i).shape.fully_known(); });
 }
 
 std::string Program::encode() const {

@@ -70,8 +70,11 @@ class Program {
   const LeafSpec& spec(std::int32_t node) const {
     return nodes_[static_cast<std::size_t>(node)].specs[0];
   }
-  /// Operations after which each result is needed no longer.
+  /// Operations after which each result is needed no longer: its own number
+  /// where only its error matters, -1 where nothing does.
   const std::vector<std::int32_t>& last_use() const { return last_use_; }
+  /// Whether there may be elements for which `node` gives an error.
+  bool can_fail(const Node& node) const;
   bool blocking() const { return blocking_; }
   bool random() const { return random_; }
 

@@ -5,43 +5,13 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-bool fully_known(const Node& node) {
-  for (const LeafSpec& spec : node.specs) {
-    if (!spec.shape.fully_known()) return false;
-  }
-  return true;
-}
-
-/// Whatever the element: this operation gives a value.
-bool cannot_fail(const Program& program, const Node& node) {
-  switch (op_class(node.op)) {
-    case OpClass::kInput:
-    case OpClass::kConst:
-    case OpClass::kUnary:
-    case OpClass::kMath:
-    case OpClass::kTest:
-      return true;
-    case OpClass::kCast:
-      return dtype_is_dense(program.spec(node.inputs[0]).dtype);
-    case OpClass::kBinary:
-    case OpClass::kMath2:
-    case OpClass::kCompare:
-    case OpClass::kChoose: {
-      // Shapes that are not known may turn out not to fit.
-      for (const std::int32_t input : node.inputs) {
-        if (!fully_known(program.nodes()[at(input)])) return false;
-      }
-      return true;
-    }
-    default:
-      return false;
-  }
-}
-
-/// Nodes that `outputs` depend on.
+/// Nodes that `outputs` depend on, and those whose errors matter.
 std::vector<bool> reached(const Program& program,
                           const std::vector<std::int32_t>& outputs) {
   std::vector<bool> found(program.nodes().size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = program.last_use()[i] == static_cast<std::int32_t>(i);
+  }
   for (const std::int32_t output : outputs) found[at(output)] = true;
   for (std::size_t i = program.nodes().size(); i-- > 0;) {
     if (!found[i]) continue;
@@ -116,7 +86,7 @@ std::vector<bool> leaves_needed(const Program& program,
     const std::vector<bool> own = reached(program, {program.outputs()[i]});
     bool safe = true;
     for (std::size_t k = 0; k < own.size() && safe; ++k) {
-      safe = !own[k] || alive[k] || cannot_fail(program, program.nodes()[k]);
+      safe = !own[k] || alive[k] || !program.can_fail(program.nodes()[k]);
     }
     needed[i] = !safe;
   }

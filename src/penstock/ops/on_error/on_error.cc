@@ -93,26 +93,6 @@ bool calls_user_code(const Operator& op) {
   });
 }
 
-/// Whether the values or shapes of an element decide if `node` works on it.
-bool may_fail(const expr::Program& program, const expr::Node& node) {
-  using expr::OpClass;
-  switch (expr::op_class(node.op)) {
-    case OpClass::kInput:
-    case OpClass::kConst:
-    case OpClass::kUnary:
-    case OpClass::kMath:
-    case OpClass::kTest:
-    case OpClass::kCast:
-      return false;
-    default:
-      break;
-  }
-  return node.op == expr::Op::kNative || node.op == expr::Op::kGather ||
-         std::any_of(node.inputs.begin(), node.inputs.end(), [&](auto i) {
-           return !program.spec(i).shape.fully_known();
-         });
-}
-
 /// A function of the user that runs natively, and may fail all the same.
 bool may_fail_natively(const Operator& op) {
   const auto* stage = dynamic_cast<const FunctionStage*>(&op);
@@ -121,7 +101,7 @@ bool may_fail_natively(const Operator& op) {
   return program != nullptr &&
          std::any_of(
              program->nodes().begin(), program->nodes().end(),
-             [&](const expr::Node& n) { return may_fail(*program, n); });
+             [&](const expr::Node& n) { return program->can_fail(n); });
 }
 
 bool inherits(const Operator& op) {
