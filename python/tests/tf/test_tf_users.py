@@ -514,3 +514,33 @@ def test_ragged_and_sparse_values_are_tensors_that_have_a_name_of_their_own():
     assert tf.is_tensor(tf.sparse.from_dense([1, 0]))
     pairs = tf.lookup.KeyValueTensorInitializer(["a"], [1])
     assert tf.lookup.StaticHashTable(pairs, -1, name="words").name == "words"
+
+
+@pytest.mark.parametrize(
+    "name, meant",
+    [
+        ("tf.reduce_summ", "did you mean tf.reduce_sum"),
+        ("tf.io.parse_exemple", "did you mean tf.io.parse_example"),
+        ("tf.FixedLenFeature", "did you mean tf.io.FixedLenFeature"),
+        ("tf.random_uniform", "did you mean tf.random.uniform"),
+        ("tf.log", "did you mean tf.math.log"),
+        ("tf.to_float", r"use tf.cast\(x, tf.float32\)"),
+        ("tf.compat.v1.placeholder", "nothing needs a session"),
+        ("tf.profiler", "penstock.doctor"),
+        ("tf.nn.dropout", "compute it with NumPy"),
+    ],
+)
+def test_a_name_that_is_not_ours_says_what_to_do(name, meant, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(AttributeError, match=meant) as caught:
+        eval(name)
+    assert "Install tensorflow" in str(caught.value)
+
+
+def test_an_optional_has_the_spec_of_its_value():
+    spec = tf.TensorSpec((), tf.int32)
+    assert tf.experimental.Optional.from_value(3).element_spec == spec
+    assert tf.experimental.Optional.empty(spec).element_spec == spec
+    it = iter(tf.data.Dataset.range(1))
+    assert bool(it.get_next_as_optional().has_value())
+    assert it.get_next_as_optional().element_spec == tf.TensorSpec((), tf.int64)
