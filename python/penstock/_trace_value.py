@@ -197,6 +197,9 @@ class TracedBytes:
         from penstock._ops import native
 
         if self.shape is None or len(self.shape) != 1 or type(index) is not int:
+            tracer = current_or_none()
+            if tracer is not None and tracer.unknown_part is not None:
+                return tracer.unknown_part(self, index)
             refuse("takes a part of strings; one of them by a constant index can be")
         return native("strings.item", self, index=index)
 

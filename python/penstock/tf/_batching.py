@@ -67,7 +67,7 @@ class Batching(Deriving):
         return self._then(
             self._penstock_value.padded_batch(
                 whole(batch_size, "batch_size"),
-                padded_shapes_of(padded_shapes),
+                padded_shapes_of(padded_shapes, spec),
                 padding_of(padding_values, spec),
                 bool(drop_remainder),
                 name=name,

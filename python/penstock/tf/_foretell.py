@@ -27,7 +27,7 @@ from penstock._trace_value import Tracer, current
 from penstock.tf import _structure
 from penstock.tf._opaque import OpaqueRagged, form_of
 from penstock.tf._opaque_datasets import OpaqueDataset
-from penstock.tf._opaque_value import Foreign, Opaque, taken
+from penstock.tf._opaque_value import Foreign, Opaque, known, taken
 from penstock.tf._paths import Paths, bounded, merged
 from penstock.tf._shapes import spec_from_tf, spec_to_tf
 from penstock.tf._values import unwrap
@@ -156,10 +156,10 @@ def _traced(fn: Any, safe: Any, spec: Any, sandbox: _Lenient, dialect: Any) -> A
 
 def _part(value: Any, key: Any) -> Opaque:
     """A part of an array whose size depends on data."""
-    dims = value._dims
+    dtype, dims = known(value)
     if dims is None:
         refuse("takes a part of a value of unknown rank")
-    return Opaque(value.dtype, taken(list(dims), key))
+    return Opaque(dtype, taken(list(dims), key))
 
 
 def _copy_of(fn: Any, sandbox: _Lenient) -> Any:

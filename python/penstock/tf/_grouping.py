@@ -94,7 +94,7 @@ class Grouping(Deriving):
                 call(op, element_length_func, "number"),
                 [whole(b, "bucket_boundaries") for b in bucket_boundaries],
                 [whole(b, "bucket_batch_sizes") for b in bucket_batch_sizes],
-                padded_shapes_of(padded_shapes),
+                padded_shapes_of(padded_shapes, spec),
                 padding_of(padding_values, spec),
                 pad_to_bucket_boundary,
                 no_padding,

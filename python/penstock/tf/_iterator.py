@@ -58,7 +58,7 @@ class Iterator:
         try:
             return Optional(next(self))
         except StopIteration:
-            return Optional()
+            return Optional(spec=self.element_spec)
 
     @property
     def element_spec(self) -> Any:
@@ -115,15 +115,26 @@ class Optional:
     (True, False)
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("_spec", "_value")
 
-    def __init__(self, value: Any = _MISSING) -> None:
+    def __init__(self, value: Any = _MISSING, spec: Any = None) -> None:
         self._value = value
+        self._spec = spec
 
     def has_value(self, name: str | None = None) -> Any:
         from penstock.tf._values import convert_to_tensor
 
         return convert_to_tensor(self._value is not _MISSING)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the value, or the one that an empty one was given."""
+        from penstock.tf import _structure
+        from penstock.tf._shapes import type_spec_from_value
+
+        if self._value is _MISSING:
+            return self._spec
+        return _structure.map_structure(type_spec_from_value, self._value)
 
     def get_value(self, name: str | None = None) -> Any:
         if self._value is _MISSING:
@@ -140,4 +151,4 @@ class Optional:
 
     @staticmethod
     def empty(element_spec: Any = None) -> Optional:
-        return Optional()
+        return Optional(spec=element_spec)

@@ -30,6 +30,7 @@ from penstock.tf import (
     _functions,
     _layout,
     _making,
+    _mutable_tables,
     _scatter,
     _selection,
     _structure,
@@ -38,6 +39,7 @@ from penstock.tf import (
     image,
     io,
     linalg,
+    lookup,
     nn,
     random,
     signal,
@@ -46,10 +48,10 @@ from penstock.tf import (
 )
 from penstock.tf import math as tf_math
 from penstock.tf._opaque_value import Foreign, Opaque, broadcast, known, static
+from penstock.tf._parsed import Listed
 from penstock.tf._ragged import SparseTensor
 from penstock.tf._shapes import RaggedTensorSpec, TensorSpec
 from penstock.tf._values import convert_to_tensor, wrap
-from penstock.tf.lookup import StaticHashTable, StaticVocabularyTable
 
 
 class OpaqueRagged(Foreign):
@@ -602,12 +604,27 @@ def _vectorized_map(fn: Any, elems: Any, *_: Any, **__: Any) -> Any:
 
 
 def _mapped(fn: Any, elems: Any) -> Any:
+    count: list[Any] = []
+    row = _row(elems, count)
+    if not count:
+        refuse("no rows")
+    return _stacked(fn(row), next((n for n in count if n is not None), None))
+
+
+def _row(elems: Any, count: list[Any]) -> Any:
+    """The first rows of tensors in a structure; how many there are goes to `count`."""
+    if isinstance(elems, (list, tuple)):
+        items = [_row(e, count) for e in elems]
+        return items if type(elems) is list else _structure.encode_tuple(elems, items)
+    if isinstance(elems, dict):
+        return {k: _row(e, count) for k, e in elems.items()}
     if not isinstance(elems, (Traced, Opaque)):
-        refuse("rows of something else than one tensor")
+        refuse("rows of something else than tensors")
     _, shape = known(elems)
     if not shape:
         refuse("rows of unknown shape")
-    return _stacked(fn(elems[0]), shape[0])
+    count.append(shape[0])
+    return elems[0]
 
 
 def _stacked(made: Any, count: Any) -> Any:
@@ -618,6 +635,63 @@ def _stacked(made: Any, count: Any) -> Any:
         return {k: _stacked(m, count) for k, m in made.items()}
     kind, row = known(made)
     return Opaque(kind, None if row is None else [count, *row])
+
+
+def _random(dtype: Any = "float32", at: int = 3) -> Callable[..., Any]:
+    """Random values of a shape; `at` is where the dtype stands."""
+
+    def form(*args: Any, **named: Any) -> Any:
+        shape = args[0] if args else named["shape"]
+        bounds = (named.get(n) for n in ("minval", "maxval", "mean", "stddev"))
+        if any(v is not None and known(v)[1] != () for v in (*args[1:at], *bounds)):
+            refuse("draws by several parameters")
+        wanted = args[at] if len(args) > at else named.get("dtype", dtype)
+        return Opaque(wanted, _fill(shape, 0).shape)
+
+    return form
+
+
+def _categorical(
+    logits: Any, num_samples: Any, dtype: Any = "int64", *_: Any, **__: Any
+) -> Any:
+    _, shape = known(_made_tensor(logits))
+    if shape is None or len(shape) != 2:
+        refuse("logits of unknown rank")
+    drawn = None if depends(num_samples) else operator.index(num_samples)
+    return Opaque(dtype, [shape[0], drawn])
+
+
+def _made_tensor(value: Any) -> Any:
+    return value if depends(value) else convert_to_tensor(value)
+
+
+def _numbers(input: Any, out_type: Any = "float32", name: Any = None) -> Any:
+    return Opaque(out_type, known(input)[1])
+
+
+def _pad_to_bounding_box(
+    image: Any,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+) -> Any:
+    dtype, shape = known(image)
+    if shape is None or len(shape) < 3:
+        refuse("pictures of unknown rank")
+    size = [None if depends(n) else int(n) for n in (target_height, target_width)]
+    return Opaque(dtype, [*shape[:-3], *size, shape[-1]])
+
+
+def _to_dense(sp_input: Any, *args: Any, **named: Any) -> Any:
+    """Of a sparse tensor whose parts are those of an element."""
+    if isinstance(sp_input, Listed) or not hasattr(sp_input, "dense_shape"):
+        return sparse.to_dense(sp_input, *args, **named)
+    dtype, _ = known(sp_input.values)
+    _, shape = known(sp_input.dense_shape)
+    if shape is None or shape[0] is None:
+        refuse("a sparse tensor of unknown rank")
+    return Opaque(dtype, [None] * shape[0])
 
 
 def _parse_tensor(serialized: Any, out_type: Any, name: Any = None) -> Any:
@@ -682,6 +756,14 @@ _NOT_TRIED = (
 )  # fmt: skip
 
 
+_TABLES = (
+    lookup.StaticHashTable,
+    lookup.StaticVocabularyTable,
+    _mutable_tables.MutableHashTable,
+    _mutable_tables.DenseHashTable,
+)
+
+
 @functools.cache
 def _forms() -> dict[int, Any]:
     forms: dict[Any, Any] = {
@@ -707,6 +789,16 @@ def _forms() -> dict[int, Any]:
         strings.unicode_decode: _pieces("int32"),
         strings.unicode_script: _like_first("int32"),
         random.gamma: _gamma,
+        random.uniform: _native_or(random.uniform, _random()),
+        random.normal: _native_or(random.normal, _random()),
+        random.truncated_normal: _random(),
+        random.categorical: _categorical,
+        random.shuffle: _native_or(random.shuffle, _like_first()),
+        strings.to_number: _native_or(strings.to_number, _numbers),
+        image.pad_to_bounding_box: _native_or(
+            image.pad_to_bounding_box, _pad_to_bounding_box
+        ),
+        sparse.to_dense: _to_dense,
         _layout.squeeze: _native_or(_layout.squeeze, _squeeze),
         image.random_crop: _native_or(image.random_crop, _random_crop),
         strings.regex_full_match: _like_first("bool"),
@@ -746,6 +838,10 @@ def _forms() -> dict[int, Any]:
         _control.vectorized_map: _vectorized_map,
         _control.print_: lambda *_, **__: None,
     }
+    for name, real in vars(debugging).items():
+        if name.lower().startswith("assert"):
+            forms[real] = lambda *_, **__: None
+    forms[debugging.assert_all_finite] = forms[debugging.assert_scalar] = _like_first()
     for module, names in _SHAPED:
         for name in names.split():
             real = getattr(module, name)
@@ -780,7 +876,7 @@ def form_of(value: Any) -> Any:
     """What stands for `value` in such a trace, None if it stands for itself."""
     from penstock.tf._opaque_objects import object_form
 
-    if isinstance(value, (StaticHashTable, StaticVocabularyTable)):
+    if isinstance(value, _TABLES):
         return Table(value.value_dtype)
     if isinstance(value, (TensorSpec, RaggedTensorSpec)):
         return value

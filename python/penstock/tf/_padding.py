@@ -11,8 +11,16 @@ from penstock.tf._dtypes import as_dtype
 from penstock.tf._values import convert_to_tensor, unwrap
 
 
-def padded_shapes_of(shapes: Any) -> Any:
-    """Padded shapes with lists and tensors as tuples."""
+def padded_shapes_of(shapes: Any, spec: Any = None) -> Any:
+    """Padded shapes with lists and tensors as tuples; a number is one of rank 1."""
+    if isinstance(spec, dict) and isinstance(shapes, dict):
+        return {k: padded_shapes_of(v, spec.get(k)) for k, v in shapes.items()}
+    if isinstance(spec, tuple) and type(shapes) in (tuple, list):
+        if len(spec) == len(shapes):
+            return tuple(padded_shapes_of(*pair) for pair in zip(shapes, spec))
+    if isinstance(spec, engine_spec.TensorSpec) and np.ndim(shapes) == 0:
+        if hasattr(shapes, "__index__"):
+            return (int(shapes),)
     if isinstance(shapes, dict):
         return {k: padded_shapes_of(v) for k, v in shapes.items()}
     if isinstance(shapes, np.ndarray):

@@ -169,11 +169,9 @@ def _of_type(item: Any, wanted: np.dtype[Any]) -> Any:
         return value if wanted == object and value.dtype.kind in "OSU" else None
     if value.dtype == wanted:
         return value
-    python = not isinstance(item, (np.ndarray, np.generic))
-    loses = value.dtype.kind == "f" and wanted.kind in "iub"
-    if loses or not (python or np.can_cast(value.dtype, wanted, "same_kind")):
-        return None
-    return value.astype(wanted)
+    # TensorFlow asks NumPy for an array of the type: fractions are cut off.
+    with np.errstate(all="ignore"):
+        return value.astype(wanted)
 
 
 class _Generator:

@@ -106,6 +106,13 @@ class Tensor(np.ndarray):
         """Checks that `shape` holds."""
         check_shape(self.shape, shape)
 
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's functions give NumPy's values, as they do of TensorFlow's tensors."""
+        return func(
+            *map(_plain_argument, args),
+            **{k: _plain_argument(v) for k, v in kwargs.items()},
+        )
+
     def __getitem__(self, key: Any) -> Any:
         got = np.ndarray.__getitem__(self, key)
         return got if isinstance(got, Tensor) else wrap(got)
@@ -179,6 +186,14 @@ class Tensor(np.ndarray):
         if self.ndim == 0:
             return format(self.view(np.ndarray)[()], spec)
         return format(self.view(np.ndarray), spec)
+
+
+def _plain_argument(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.view(np.ndarray)
+    if type(value) in (list, tuple):
+        return type(value)([_plain_argument(v) for v in value])
+    return value
 
 
 def _operator(name: str) -> Any:
@@ -703,12 +718,18 @@ def constant(
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a value that a pipeline or an operation gave.
+    """Whether `x` is a value that a pipeline or an operation gave, also a ragged one.
 
     >>> import penstock.tf as tf
     >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
     (True, False)
     """
+    from penstock.tf._ragged import RaggedTensor, SparseTensor
+
+    return _is_dense(x) or isinstance(x, (RaggedTensor, SparseTensor))
+
+
+def _is_dense(x: Any) -> bool:
     if isinstance(x, (Traced, TracedBytes, Tensor, Bytes)):
         return True
     return type(x) in _SCALARS
@@ -716,14 +737,14 @@ def is_tensor(x: Any) -> bool:
 
 class _AnyTensor(type):
     def __instancecheck__(cls, x: Any) -> bool:
-        return is_tensor(x)
+        return _is_dense(x)
 
 
 def _held_as_tensor(value: Any) -> bool:
     """`isinstance` of a value in a trace, which has constants as tensors."""
     if isinstance(value, bytes) or (isinstance(value, Traced) and value.is_constant):
         refuse("asks whether a constant is a tensor")
-    return is_tensor(value) or getattr(type(value), "__penstock_tensor__", False)
+    return _is_dense(value) or getattr(type(value), "__penstock_tensor__", False)
 
 
 class AnyTensor(metaclass=_AnyTensor):

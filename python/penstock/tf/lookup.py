@@ -219,6 +219,12 @@ class StaticHashTable:
                     f"{self._table[key]!r} and {value!r}"
                 )
         (self._default,), _ = _items(default_value, self.value_dtype)
+        self._name = name or "hash_table"
+
+    @property
+    def name(self) -> str:
+        """The name that was given."""
+        return self._name
 
     @property
     def default_value(self) -> Any:

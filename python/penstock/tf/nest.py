@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.tf import _missing
+from penstock.tf._apply import traceable
 from penstock.tf._structure import encode_tuple, field_names
 from penstock.tf._structure import flatten as _leaves
 from penstock.tf._structure import map_structure as _map
 
 
+@traceable
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
     """`func` of corresponding leaves, None among them.
 
@@ -35,6 +37,7 @@ def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
     return pack_sequence_as(structure[0], [func(*group) for group in zip(*leaves)])
 
 
+@traceable
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves of a structure, those of dicts by their keys."""
     if isinstance(structure, (list, tuple)):
@@ -44,11 +47,13 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [None] if structure is None else _leaves(structure)
 
 
+@traceable
 def is_nested(seq: Any) -> bool:
     """Whether it is a list, a tuple or a dict."""
     return isinstance(seq, (list, tuple, dict))
 
 
+@traceable
 def pack_sequence_as(
     structure: Any, flat_sequence: Any, expand_composites: bool = False
 ) -> Any:
@@ -67,28 +72,45 @@ def pack_sequence_as(
     return pack(structure, leaves)
 
 
+@traceable
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raises ValueError where two structures differ."""
-    same = is_nested(nest1) == is_nested(nest2)
-    if same and isinstance(nest1, dict):
-        same = isinstance(nest2, dict) and set(nest1) == set(nest2)
-        pairs = [(nest1[k], nest2[k]) for k in nest1] if same else []
-    elif same and is_nested(nest1):
-        same = len(nest1) == len(nest2) and (
-            not check_types or type(nest1) is type(nest2)
+    """Raises ValueError where two structures differ, TypeError where types do."""
+    nested = is_nested(nest1)
+    if nested and is_nested(nest2) and check_types and _kind(nest1) != _kind(nest2):
+        raise TypeError(
+            "The two structures don't have the same sequence types: "
+            f"{type(nest1).__name__} and {type(nest2).__name__}"
         )
-        pairs = list(zip(nest1, nest2))
-    else:
-        pairs = []
-    if not same:
+    keyed = isinstance(nest1, dict) and isinstance(nest2, dict) and check_types
+    if (
+        nested != is_nested(nest2)
+        or (nested and len(nest1) != len(nest2))
+        or (keyed and set(nest1) != set(nest2))
+    ):
         raise ValueError(
             "The two structures don't have the same nested structure: "
             f"{nest1!r} and {nest2!r}"
         )
+    pairs = zip(_parts(nest1), _parts(nest2)) if nested else ()
     for a, b in pairs:
         assert_same_structure(a, b, check_types)
+
+
+def _kind(structure: Any) -> Any:
+    """What must be alike: any two dicts are, and tuples of one name and fields."""
+    if isinstance(structure, dict):
+        return dict
+    kind = type(structure)
+    fields = getattr(kind, "_fields", None)
+    return kind if fields is None else (kind.__name__, fields)
+
+
+def _parts(structure: Any) -> list[Any]:
+    if isinstance(structure, dict):
+        return [structure[key] for key in sorted(structure)]
+    return list(structure)
 
 
 def __getattr__(name: str) -> Any:

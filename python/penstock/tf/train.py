@@ -47,6 +47,16 @@ class _Message:
         return "".join(f"{line}\n" for line in self._text())
 
 
+def _checked(owner: str, field: str, value: Any, kind: type) -> Any:
+    """`value`, which must be a message of a kind; None passes."""
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(
+            f"{owner}: {field} must be a tf.train.{kind.__name__}, got {value!r} of "
+            f"{type(value).__name__}"
+        )
+    return value
+
+
 def _block(name: str, lines: list[str]) -> list[str]:
     return [f"{name} {{", *(f"  {line}" for line in lines), "}"]
 
@@ -125,7 +135,8 @@ class Int64List(_List):
 
     def _item(self, value: Any) -> int:
         try:
-            item = int(value) if isinstance(value, np.bool_) else operator.index(value)
+            truth = getattr(value, "dtype", None) == np.bool_ and not np.ndim(value)
+            item = int(value) if truth else operator.index(value)
         except TypeError:
             raise TypeError(
                 f"Int64List: the values must be whole numbers, got {value!r} of "
@@ -243,6 +254,8 @@ class Features(_Message):
 
     def __init__(self, feature: dict[str, Feature] | None = None) -> None:
         self.feature = _FeatureMap(feature or {})
+        for name, value in self.feature.items():
+            _checked("Features", f"feature[{name!r}]", value, Feature)
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
         """The features as bytes."""
@@ -267,6 +280,7 @@ class Example(_Message):
     """A record of named features."""
 
     def __init__(self, features: Features | None = None) -> None:
+        _checked("Example", "features", features, Features)
         self.features = features or Features()
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
@@ -329,6 +343,8 @@ class FeatureLists(_Message):
 
     def __init__(self, feature_list: dict[str, FeatureList] | None = None) -> None:
         self.feature_list = _FeatureListMap(feature_list or {})
+        for name, value in self.feature_list.items():
+            _checked("FeatureLists", f"feature_list[{name!r}]", value, FeatureList)
 
     def _text(self) -> list[str]:
         return _entries("feature_list", self.feature_list)
@@ -354,6 +370,8 @@ class SequenceExample(_Message):
         context: Features | None = None,
         feature_lists: FeatureLists | None = None,
     ) -> None:
+        _checked("SequenceExample", "context", context, Features)
+        _checked("SequenceExample", "feature_lists", feature_lists, FeatureLists)
         self.context = context or Features()
         self.feature_lists = feature_lists or FeatureLists()
 

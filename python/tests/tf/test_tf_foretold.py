@@ -441,3 +441,84 @@ def test_a_size_of_rows_that_only_the_data_has_is_not_foretold():
     rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1, 2], [3], []]))
     ds = rows.batch(2).map(lambda x: (x.nrows(), x.shape[0]))
     assert [(int(n), int(size)) for n, size in ds] == [(2, 2), (1, 1)]
+
+
+def test_random_values_have_a_known_spec_whatever_their_shape_depends_on():
+    ds = tf.data.Dataset.range(1, 3)
+    specs = {
+        "truncated": lambda x: tf.random.truncated_normal([3]),
+        "classes": lambda x: tf.random.categorical([[0.0, 1.0]], 3),
+        "uniform": lambda x: tf.random.uniform([x + 1], 0, 5, tf.int32),
+        "normal": lambda x: tf.random.normal(shape=[2, x], dtype=tf.float64),
+        "order": lambda x: tf.random.shuffle(tf.range(x)),
+    }
+    found = {name: ds.map(fn) for name, fn in specs.items()}
+    assert {name: d.element_spec for name, d in found.items()} == {
+        "truncated": tf.TensorSpec([3], tf.float32),
+        "classes": tf.TensorSpec([1, 3], tf.int64),
+        "uniform": tf.TensorSpec([None], tf.int32),
+        "normal": tf.TensorSpec([2, None], tf.float64),
+        "order": tf.TensorSpec([None], tf.int64),
+    }
+    for d in found.values():
+        assert all(d.element_spec.is_compatible_with(e) for e in d)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda x: tf.debugging.assert_non_negative(x),
+        lambda x: tf.assert_less(x, tf.constant(9, tf.int64), message="small"),
+        lambda x: tf.Assert(x < 9, [x]),
+        lambda x: tf.debugging.assert_scalar(x),
+    ],
+)
+def test_a_check_inside_a_function_does_not_hide_its_spec(check):
+    def checked(x):
+        with tf.control_dependencies([check(x)]):
+            return tf.identity(x)
+
+    ds = tf.data.Dataset.range(2).map(checked)
+    assert ds.element_spec == tf.TensorSpec((), tf.int64)
+    assert [int(x) for x in ds] == [0, 1]
+
+
+def test_specs_of_rows_in_structures_text_and_cut_pictures():
+    Dataset = tf.data.Dataset
+    pair = Dataset.from_tensors([1.0, 2.0]).map(
+        lambda x: tf.map_fn(
+            lambda t: t[0] * t[1], (x, x), fn_output_signature="float32"
+        )
+    )
+    assert pair.element_spec == tf.TensorSpec([2], tf.float32)
+    numbers = Dataset.from_tensors("1,2,a").map(
+        lambda line: tf.strings.to_number(tf.strings.split(line, ",")[:2])
+    )
+    assert numbers.element_spec == tf.TensorSpec([None], tf.float32)
+    assert next(iter(numbers)).numpy().tolist() == [1, 2]
+    cut = Dataset.from_tensors((np.ones((8, 8, 3), np.float32), 2)).map(
+        lambda image, n: tf.image.pad_to_bounding_box(image[:n], 0, 0, 8, 8)
+    )
+    assert cut.element_spec == tf.TensorSpec([8, 8, 3], tf.float32)
+    assert next(iter(cut)).shape == (8, 8, 3)
+    sparse = tf.SparseTensor([[0, 0], [1, 2]], [1, 2], [3, 4])
+    rows = Dataset.from_tensor_slices((sparse, [1, 2, 3]))
+    dense = rows.map(lambda row, label: (tf.sparse.to_dense(row), label))
+    assert dense.element_spec[0] == tf.TensorSpec([None], tf.int32)
+    assert [r.numpy().tolist() for r, _ in dense][0] == [1, 0, 0, 0]
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    found = Dataset.from_tensors(["a"]).map(lambda x: table.lookup(x))
+    assert found.element_spec == tf.TensorSpec([1], tf.int64)
+
+
+def test_structures_in_functions_run_natively():
+    ds = tf.data.Dataset.from_tensors({"a": 1, "b": (2.0, [3.0])}).map(
+        lambda e: tf.nest.map_structure(lambda t: t * 2, e)
+    )
+    assert ds.element_spec["b"][0] == tf.TensorSpec((), tf.float32)
+    assert "native" in ds.explain()
+    assert next(iter(ds))["b"][1].numpy().tolist() == [6.0]
+    leaves = tf.data.Dataset.from_tensors({"a": 1, "b": 2}).map(
+        lambda e: tf.stack(tf.nest.flatten(e))
+    )
+    assert leaves.element_spec == tf.TensorSpec([2], tf.int32)

@@ -434,3 +434,113 @@ def test_ordered_dicts_are_traced():
     first = next(iter(ds.skip(1)))
     assert [int(first["a"]), int(first["m"]["q"]), int(first["z"])] == [2, 1, 1]
     assert list(first) == ["a", "m", "z"]
+
+
+def test_functions_of_numpy_give_numpys_values():
+    image = tf.constant([[0.0, 0.5], [1.0, 0.25]])
+    assert f"{np.min(image)} {np.max(image)}" == "0.0 1.0"
+    assert type(np.mean(image)) is np.float32
+    for made in (
+        np.squeeze(image),
+        np.transpose(image),
+        np.concatenate([image, image]),
+        np.stack((image, image)),
+        np.where(image > 0.3, image, 0),
+        np.clip(a=image, a_min=0, a_max=1),
+    ):
+        assert type(made) is np.ndarray
+    assert tf.is_tensor(image + np.ones(2)) and tf.is_tensor(np.ones(2) + image)
+
+
+def test_a_generators_numbers_are_converted_as_numpy_does():
+    def items():
+        yield 1.5, np.array([1.7, 300.0]), np.float64(1)
+        yield "text", np.zeros(2), 0
+        yield tf.constant(2.5), [3, 4], True
+
+    ds = tf.data.Dataset.from_generator(
+        items,
+        output_signature=(
+            tf.TensorSpec((), tf.int32),
+            tf.TensorSpec((2,), tf.uint8),
+            tf.TensorSpec((), tf.bool),
+        ),
+    )
+    it = iter(ds)
+    a, b, c = next(it)
+    assert (int(a), b.numpy().tolist(), bool(c)) == (1, [1, 44], True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected type was int32"):
+        next(it)
+    assert int(next(it)[0]) == 2
+
+
+def test_flags_of_a_dataset_are_features():
+    ds = tf.data.Dataset.from_tensor_slices([True, False])
+    lists = [tf.train.Int64List(value=[flag]) for flag in ds]
+    assert [x.value for x in lists] == [[1], [0]]
+
+
+def test_messages_that_do_not_fit_are_refused_where_they_are_given():
+    numbers = tf.train.Int64List(value=[1])
+    with pytest.raises(TypeError, match=r"feature\['a'\] must be a tf.train.Feature"):
+        tf.train.Features(feature={"a": numbers})
+    with pytest.raises(TypeError, match="features must be a tf.train.Features"):
+        tf.train.Example(features={"a": numbers})
+    with pytest.raises(TypeError, match="context must be a tf.train.Features"):
+        tf.train.SequenceExample(context=numbers)
+
+
+def test_a_padded_length_may_be_a_number():
+    rows = tf.data.Dataset.range(1, 3).map(lambda x: tf.fill([x], x))
+    ds = rows.padded_batch(2, padded_shapes=4)
+    assert next(iter(ds)).numpy().tolist() == [[1, 0, 0, 0], [2, 2, 0, 0]]
+    pairs = rows.map(lambda r: (r, {"n": r})).padded_batch(2, (3, {"n": [None]}))
+    assert pairs.element_spec[0] == tf.TensorSpec([None, 3], tf.int64)
+
+
+@pytest.mark.parametrize("check_types", [True, False])
+def test_structures_of_other_types_are_a_type_error(check_types):
+    same = tf.nest.assert_same_structure
+    same({"a": 1}, OrderedDict(a=1), check_types)
+    with pytest.raises(TypeError if check_types else ValueError):
+        same([1], (1, 2), check_types)
+    if not check_types:
+        same([1, {"a": 2}], (1, {"b": 2}), check_types)
+
+
+def test_ragged_and_sparse_values_are_tensors_that_have_a_name_of_their_own():
+    rows = tf.ragged.constant([[1], [2, 3]])
+    assert tf.is_tensor(rows) and not isinstance(rows, tf.Tensor)
+    assert tf.is_tensor(tf.sparse.from_dense([1, 0]))
+    pairs = tf.lookup.KeyValueTensorInitializer(["a"], [1])
+    assert tf.lookup.StaticHashTable(pairs, -1, name="words").name == "words"
+
+
+@pytest.mark.parametrize(
+    "name, meant",
+    [
+        ("tf.reduce_summ", "did you mean tf.reduce_sum"),
+        ("tf.io.parse_exemple", "did you mean tf.io.parse_example"),
+        ("tf.FixedLenFeature", "did you mean tf.io.FixedLenFeature"),
+        ("tf.random_uniform", "did you mean tf.random.uniform"),
+        ("tf.log", "did you mean tf.math.log"),
+        ("tf.to_float", r"use tf.cast\(x, tf.float32\)"),
+        ("tf.compat.v1.placeholder", "nothing needs a session"),
+        ("tf.profiler", "penstock.doctor"),
+        ("tf.nn.dropout", "compute it with NumPy"),
+    ],
+)
+def test_a_name_that_is_not_ours_says_what_to_do(name, meant, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(AttributeError, match=meant) as caught:
+        eval(name)
+    assert "Install tensorflow" in str(caught.value)
+
+
+def test_an_optional_has_the_spec_of_its_value():
+    spec = tf.TensorSpec((), tf.int32)
+    assert tf.experimental.Optional.from_value(3).element_spec == spec
+    assert tf.experimental.Optional.empty(spec).element_spec == spec
+    it = iter(tf.data.Dataset.range(1))
+    assert bool(it.get_next_as_optional().has_value())
+    assert it.get_next_as_optional().element_spec == tf.TensorSpec((), tf.int64)
