@@ -490,3 +490,21 @@ def test_one_name_is_taken_for_a_list_of_names(tmp_path):
     assert ps.Dataset.csv(tmp_path / "t.csv", select_columns="ab").to_list() == [
         {"ab": 1}
     ]
+
+
+def test_what_a_writer_cannot_write_is_said_at_once(tmp_path):
+    with pytest.raises(ps.FailedPreconditionError, match="Is a directory"):
+        ps.io.TFRecordWriter(tmp_path)
+    with pytest.raises(ps.FailedPreconditionError, match="Is a directory"):
+        ps.io.write_tfrecord(ps.Dataset.from_list([b"a"]), tmp_path)
+    for record in (None, 3, ["x"], np.int64(3)):
+        writer = ps.io.TFRecordWriter(tmp_path / "x")
+        with pytest.raises(TypeError, match="a record must be bytes or str, got"):
+            writer.write(record)
+
+
+@pytest.mark.parametrize("length", [0, -4])
+def test_decode_raw_of_no_bytes_is_refused(length):
+    # 0 was as good as None
+    with pytest.raises(ps.InvalidArgumentError, match="fixed_length must be >= 1"):
+        ps.io.decode_raw(b"abcd", ps.uint8, fixed_length=length)

@@ -373,6 +373,10 @@ void AtomicFile::remove_left_over(FileSystem& fs, const std::string& path) {
 StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
                                                          std::string path) {
   static std::atomic<std::uint64_t> count{0};
+  // Not only when all is written.
+  if (const auto info = fs.info(path); info.ok() && info->directory) {
+    return errno_status(EISDIR, "cannot write", path);
+  }
   std::unique_ptr<AtomicFile> file(new AtomicFile);
   file->fs_ = &fs;
   file->path_ = std::move(path);
