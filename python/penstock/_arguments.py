@@ -82,13 +82,28 @@ def stage_name(op: str, value: Any) -> str:
     return "" if value is None else text(op, "name", value)
 
 
+def texts(op: str, parameter: str, value: Any) -> list[str]:
+    """A str, several of them, or None for none."""
+    if isinstance(value, str):
+        return [value]
+    try:
+        return [text(op, parameter, item) for item in value or ()]
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{op}: {parameter} must be a list of str, got {value!r}"
+        ) from None
+
+
 def path(op: str, parameter: str, value: Any) -> str:
     try:
-        return os.fsdecode(value)
+        name = os.fsdecode(value)
     except TypeError:
         raise ArgumentTypeError(
             f"{op}: {parameter} must be a path, got {value!r}"
         ) from None
+    if "\0" in name:  # the system would stop there, and take another file
+        raise InvalidArgumentError(f"{op}: {parameter} has a NUL byte, got {value!r}")
+    return name
 
 
 def paths(op: str, parameter: str, value: Any) -> list[str]:

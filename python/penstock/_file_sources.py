@@ -175,6 +175,8 @@ class FileSources:
         """
         op = "csv"
         given, parents = _files(op, files)
+        if columns is not None and not isinstance(columns, Mapping):
+            raise ArgumentTypeError(f"{op}: columns must be a dict, got {columns!r}")
         places = [-1] * len(columns or {})
         if column_indices is not None:
             places = check.integers(op, "column_indices", column_indices)
@@ -187,7 +189,7 @@ class FileSources:
             (n, _typed(op, n, v), at)
             for (n, v), at in zip((columns or {}).items(), places)
         ]
-        select = [check.text(op, "select_columns", c) for c in select_columns or ()]
+        select = check.texts(op, "select_columns", select_columns)
         native = _native.csv(
             given,
             typed,
@@ -247,7 +249,13 @@ class FileSources:
                     raise InvalidArgumentError(
                         f"{op}: field {field!r} must be [dtype], got {value!r}"
                     )
-                wanted.append((field, (as_dtype(value[0]).name, None), True))
+                try:
+                    dtype = as_dtype(value[0])
+                except ArgumentTypeError as error:
+                    raise ArgumentTypeError(
+                        f"{op}: field {field!r} must be [dtype]: {error}"
+                    ) from None
+                wanted.append((field, (dtype.name, None), True))
             else:
                 wanted.append((field, _typed(op, field, value), False))
         native = _native.jsonl(
@@ -289,7 +297,7 @@ class FileSources:
         """
         op = "tar"
         given, parents = _files(op, files)
-        wanted = [check.text(op, "fields", f) for f in fields or ()]
+        wanted = check.texts(op, "fields", fields)
         native = _native.tar(
             given,
             wanted,
@@ -327,7 +335,7 @@ class FileSources:
         op = "image_folder"
         endings = None
         if extensions is not None:
-            endings = [check.text(op, "extensions", e) for e in extensions]
+            endings = check.texts(op, "extensions", extensions)
         where = check.path(op, "root", root)
         native = _native.image_folder(where, endings, check.stage_name(op, name))
         kwargs = dict(extensions=endings, name=name)

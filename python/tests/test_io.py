@@ -110,6 +110,18 @@ def test_a_pipe_or_a_device_is_refused_at_once(tmp_path, read):
             read(path)
 
 
+def test_a_nul_byte_in_a_name_is_no_end_of_it(tmp_path):
+    (tmp_path / "secret").write_text("other")
+    name = str(tmp_path / "secret") + "\0.txt"
+    for read in (ps.io.read_file, ps.Dataset.text_lines, ps.Dataset.npy):
+        with pytest.raises(ps.InvalidArgumentError, match="NUL byte"):
+            read(name)
+    names = ps.Dataset.from_list([name])
+    for ds in (names.map(ps.io.read_file), ps.Dataset.text_lines(names)):
+        with pytest.raises(ps.InvalidArgumentError, match="Invalid argument"):
+            ds.to_list()
+
+
 def test_the_null_device_is_an_empty_file():
     assert ps.io.read_file("/dev/null") == b""
     assert list(ps.Dataset.text_lines("/dev/null")) == []
@@ -437,3 +449,62 @@ def test_read_file_and_decode_raw_take_the_keywords_of_the_contract(tmp_path):
         executor="native",
     )
     assert next(iter(ds)).tolist() == [1, 2]
+
+
+def test_random_access_says_why_records_are_read_in_order(tmp_path):
+    path = str(tmp_path / "data")
+    with ps.io.TFRecordWriter(path, index=False) as writer:
+        for i in range(3):
+            writer.write(bytes([i]))
+    with open(path, "r+b") as file:
+        file.seek(17)  # the second length
+        file.write(b"\xff")
+    why = f"'{path}': record 1 at byte 17: corrupt length"
+    with pytest.raises(ps.InvalidArgumentError, match=why):
+        ps.Dataset.tfrecord(path).shuffle(ps.GLOBAL)
+    with pytest.raises(ps.FailedPreconditionError, match=why):
+        ps.Dataset.tfrecord(path).map(lambda r: r)[0]
+    with pytest.raises(ps.FailedPreconditionError, match="its files are compressed"):
+        ps.Dataset.tfrecord(path, "GZIP")[0]
+    with pytest.raises(ps.FailedPreconditionError, match="index is off"):
+        ps.Dataset.tfrecord(path, index=False)[0]
+
+
+def test_a_compressed_tar_that_is_read_as_it_is_says_so(tmp_path):
+    import tarfile
+
+    for names in (1, 200):
+        path = tmp_path / f"{names}.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            for i in range(names):
+                archive.addfile(tarfile.TarInfo(f"{i}-{hash((i, names))}.txt"))
+        with pytest.raises(ps.DataLossError, match="set compression to GZIP or auto"):
+            ps.Dataset.tar(path).to_list()
+
+
+def test_one_name_is_taken_for_a_list_of_names(tmp_path):
+    (tmp_path / "cat").mkdir()
+    (tmp_path / "cat" / "1.jpg").write_bytes(b"")
+    assert len(ps.Dataset.image_folder(tmp_path, extensions=".jpg")) == 1
+    (tmp_path / "t.csv").write_text("ab,c\n1,2\n")
+    assert ps.Dataset.csv(tmp_path / "t.csv", select_columns="ab").to_list() == [
+        {"ab": 1}
+    ]
+
+
+def test_what_a_writer_cannot_write_is_said_at_once(tmp_path):
+    with pytest.raises(ps.FailedPreconditionError, match="Is a directory"):
+        ps.io.TFRecordWriter(tmp_path)
+    with pytest.raises(ps.FailedPreconditionError, match="Is a directory"):
+        ps.io.write_tfrecord(ps.Dataset.from_list([b"a"]), tmp_path)
+    for record in (None, 3, ["x"], np.int64(3)):
+        writer = ps.io.TFRecordWriter(tmp_path / "x")
+        with pytest.raises(TypeError, match="a record must be bytes or str, got"):
+            writer.write(record)
+
+
+@pytest.mark.parametrize("length", [0, -4])
+def test_decode_raw_of_no_bytes_is_refused(length):
+    # 0 was as good as None
+    with pytest.raises(ps.InvalidArgumentError, match="fixed_length must be >= 1"):
+        ps.io.decode_raw(b"abcd", ps.uint8, fixed_length=length)

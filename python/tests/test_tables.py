@@ -217,3 +217,28 @@ def test_json_takes_every_number_dtype_and_keeps_to_its_range(tmp_path):
         assert row["x"].dtype == row["l"].dtype == dtype.dtype
     with pytest.raises(ps.InvalidArgumentError, match=r"must be uint8 \(0 to 255\)"):
         ps.Dataset.jsonl(path, {"x": ps.uint8}).to_list()
+
+
+def test_a_csv_header_without_line_feeds_is_an_error(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\r1,2\r")  # all of it would be the header
+    with pytest.raises(ps.InvalidArgumentError, match="t.csv': .*carriage return"):
+        ps.Dataset.csv(path)
+    path.write_bytes(b'"a\r",b\r\n1,2\r\n')
+    assert list(ps.Dataset.csv(path).to_list()[0]) == ["a\r", "b"]
+
+
+def test_csv_columns_must_be_a_dict(tmp_path):
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with pytest.raises(ps.InvalidArgumentError, match="columns must be a dict"):
+        ps.Dataset.csv(tmp_path / "t.csv", ["a"])
+    with pytest.raises(ps.InvalidArgumentError, match="field 'a' must be \\[dtype\\]"):
+        ps.Dataset.jsonl(tmp_path / "t.csv", {"a": [1]})
+
+
+def test_json_numbers_beyond_a_float_are_infinite_as_in_csv(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1e400}\n{"a": -1e400}\n{"a": 1e-400}\n')
+    for dtype in (ps.float32, ps.float64):
+        got = [float(row["a"]) for row in ps.Dataset.jsonl(path, {"a": dtype})]
+        assert got == [json.loads(t) for t in ("1e400", "-1e400", "1e-400")]

@@ -363,9 +363,8 @@ Dataset Dataset::shuffle(ShuffleOptions options) const {
       (!input->indexed || !input->cardinality.finite())) {
     throw Error(invalid_argument(
         "shuffle: GLOBAL needs random access to a finite input, but ",
-        input->indexed ? input->stage().to_string()
-                       : random_access_ends_at(*input),
-        input->indexed ? " is endless" : " does not give it",
+        input->indexed ? input->stage().to_string() + " is endless"
+                       : random_access_ends_at(*input, "does not give it"),
         "; put the shuffle before it, or use a buffer_size"));
   }
   return build_dataset(ops::make_shuffle({options.buffer_size, options.seed,
@@ -567,8 +566,8 @@ std::string Dataset::explain() const {
 Element Dataset::at(std::int64_t i, const std::atomic<bool>* cancel) const {
   if (!node_->indexed) {
     throw Error(absl::FailedPreconditionError(
-        absl::StrCat("at: ", random_access_ends_at(*node_),
-                     " does not give random access")));
+        absl::StrCat("at: ", random_access_ends_at(
+                                 *node_, "does not give random access"))));
   }
   const std::int64_t size = node_->cardinality.is_infinite()
                                 ? std::numeric_limits<std::int64_t>::max()

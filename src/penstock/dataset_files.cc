@@ -89,15 +89,18 @@ Dataset Dataset::tfrecord(const FileNames& files, TFRecordOptions options) {
   const ops::TFRecordOptions own = lower_options(options);
   std::vector<std::string> names = expand("tfrecord", files);
   auto indexed = detail::value_or_throw(ops::make_indexed_tfrecord(names, own));
-  if (indexed)
-    return build_dataset(OpOr(std::move(indexed)), {}, std::move(options.name));
-  return build_dataset(ops::make_tfrecord(own),
+  if (indexed.op) {
+    return build_dataset(OpOr(std::move(indexed.op)), {},
+                         std::move(options.name));
+  }
+  return build_dataset(ops::make_tfrecord(own, std::move(indexed.in_order)),
                        {names_dataset(std::move(names)).node()},
                        std::move(options.name));
 }
 
 Dataset Dataset::tfrecord(const Dataset& files, TFRecordOptions options) {
-  return build_dataset(ops::make_tfrecord(lower_options(options)),
+  return build_dataset(ops::make_tfrecord(lower_options(options),
+                                          "its files come from a dataset"),
                        {files.node()}, std::move(options.name));
 }
 

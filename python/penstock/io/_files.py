@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from penstock import _arguments as check
 from penstock import _penstock
 from penstock._errors import ArgumentTypeError, InvalidArgumentError
@@ -148,6 +150,11 @@ class TFRecordWriter:
             raise ValueError(f"TFRecordWriter: {self.path} is closed")
         if not isinstance(record, (bytes, str, bytearray)):
             record = _buffer(record)
+            if not isinstance(record, (bytes, np.ndarray)):
+                raise ArgumentTypeError(
+                    "TFRecordWriter: a record must be bytes or str, got "
+                    f"{type(record).__name__}"
+                )
         self._native.write(record)
 
     def close(self) -> None:

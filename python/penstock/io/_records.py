@@ -216,6 +216,10 @@ def decode_raw(
             f"decode_raw: dtype must be a number's, got {kind.name}"
         )
     length = plain(fixed_length)
+    if length is not None and int(length) < 1:
+        raise InvalidArgumentError(
+            f"decode_raw: fixed_length must be >= 1, got {int(length)}"
+        )
     return native(
         "io.decode_raw",
         _strings(bytes),

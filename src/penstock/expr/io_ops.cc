@@ -155,7 +155,7 @@ StatusOr<Tensor> serialize(const RowCall& call) {
 
 LeafSpecs raw_values(SpecArgs args, const Attributes& attributes) {
   if (args.size() != 1 || args[0].dtype != DType::kString) {
-    return invalid_argument("input_bytes must be strings, got ",
+    return invalid_argument("bytes must be strings, got ",
                             args.empty() ? "nothing" : args[0].to_string());
   }
   PS_ASSIGN_OR_RETURN(const DType dtype,
@@ -196,7 +196,7 @@ StatusOr<Tensor> decode_raw_values(const RowCall& call) {
   for (const std::string_view bytes : in.strs()) {
     PS_ASSIGN_OR_RETURN(Tensor part, decode_raw(bytes, dtype, little, fixed));
     if (!parts.empty() && part.shape() != parts[0].shape()) {
-      return invalid_argument("input_bytes must have one length, got ",
+      return invalid_argument("bytes must have one length, got ",
                               parts[0].num_elements(), " and ",
                               part.num_elements(), " values");
     }

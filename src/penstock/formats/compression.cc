@@ -127,7 +127,8 @@ class ZstdDecompress final : public Decompressor {
     while (failed_.ok()) {
       const std::size_t read = input.pos;
       const std::size_t written = output.pos;
-      input.size = read + std::min(in.size() - read, step_);
+      const bool flushes = full_;
+      input.size = flushes ? read : read + std::min(in.size() - read, step_);
       const std::size_t hint =
           ZSTD_decompressStream(context_.get(), &output, &input);
       if (ZSTD_isError(hint) != 0) {
@@ -137,9 +138,9 @@ class ZstdDecompress final : public Decompressor {
       }
       step_ = hint > kBlockHeader ? hint - kBlockHeader : kBlockHeader;
       if (input.pos != read || output.pos != written) complete_ = hint == 0;
-      if (output.pos == size || (input.pos == read && output.pos == written)) {
-        break;
-      }
+      full_ = output.pos == size;
+      const bool stands = input.pos == read && output.pos == written;
+      if (full_ || (stands && !flushes)) break;
     }
     if (!failed_.ok() && output.pos == 0) return failed_;
     return Progress{input.pos, output.pos};
@@ -148,11 +149,13 @@ class ZstdDecompress final : public Decompressor {
 
  private:
   // A call that fails does not say what it wrote: each is given one block, and
-  // the header of the next, which the hint counts in, to the next call.
+  // the header of the next, which the hint counts in, to the next call. What
+  // found no room is taken by a call without input.
   static constexpr std::size_t kBlockHeader = 3;
 
   std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> context_;
   std::size_t step_ = kBlockHeader;
+  bool full_ = false;
   bool complete_ = true;
   Status failed_;
 };
@@ -274,6 +277,23 @@ Compression sniff_compression(std::string_view bytes, bool zlib) {
     if (a == 0x78 && (a * 256 + b) % 31 == 0) return Compression::kZlib;
   }
   return Compression::kNone;
+}
+
+std::string compression_hint(std::string_view bytes) {
+  std::string_view found = compression_name(sniff_compression(bytes, false));
+  // zlib streams also of a smaller window, for which the first byte is not 'x'.
+  if (bytes.size() >= 2 && (bytes[0] & 0x0f) == 8 &&
+      (static_cast<unsigned char>(bytes[0]) * 256 +
+       static_cast<unsigned char>(bytes[1])) %
+              31 ==
+          0) {
+    found = compression_name(Compression::kZlib);
+  } else if (sniff_compression(bytes, false) == Compression::kNone) {
+    return {};
+  }
+  return absl::StrCat("; the file begins like ",
+                      absl::AsciiStrToLower(to_absl(found)),
+                      ": set compression to ", to_absl(found), " or auto");
 }
 
 bool looks_like_zlib(std::string_view bytes, bool whole) {

@@ -24,6 +24,10 @@ std::optional<Compression> compression_from_name(std::string_view name);
 /// whether that is looked for: its header has little to tell it by.
 Compression sniff_compression(std::string_view bytes, bool zlib);
 
+/// For errors of a file that begins with `bytes` and was taken as it is: which
+/// compression it seems to have. Empty if none.
+std::string compression_hint(std::string_view bytes);
+
 /// Whether `bytes`, the first of a stream or the `whole` of it, are zlib and
 /// not a text that begins like it ("x^2"): they are inflated to see.
 bool looks_like_zlib(std::string_view bytes, bool whole);

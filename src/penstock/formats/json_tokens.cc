@@ -216,7 +216,7 @@ bool json_double(const JsonNumber& number, double& out) {
   const auto parsed = std::from_chars(number.begin, number.end, out);
   if (parsed.ec == std::errc::result_out_of_range) {
     const auto size = static_cast<std::size_t>(number.end - number.begin);
-    return absl::SimpleAtod({number.begin, size}, &out) && !std::isinf(out);
+    return absl::SimpleAtod({number.begin, size}, &out);  // infinite, or 0
   }
   return parsed.ec == std::errc();
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "penstock/formats/compression.h"
+
 namespace penstock {
 namespace {
 
@@ -323,11 +325,17 @@ class TarCut {
     return record_place(
         in_.record + static_cast<std::int64_t>(out_.rows.size()), offset(at));
   }
+  std::string first_hint() const {
+    const std::string compressed = compression_hint(in_.bytes);
+    return compressed.empty() ? "; is it a tar file?" : compressed;
+  }
   Status cut_off(std::size_t at, std::size_t needed) const {
-    return annotate(absl::DataLossError(absl::StrCat(
-                        "truncated: needs ", needed, " bytes, the file has ",
-                        in_.bytes.size() - at, " more")),
-                    place(at));
+    return annotate(
+        absl::DataLossError(absl::StrCat(
+            "truncated: needs ", needed, " bytes, the file has ",
+            in_.bytes.size() - at, " more",
+            offset(at) == 0 ? compression_hint(in_.bytes) : std::string())),
+        place(at));
   }
   void wait(std::size_t from, std::size_t needed) {
     out_.consumed = from;
@@ -370,9 +378,9 @@ class TarCut {
         }
         return refuse(
             begin, end,
-            annotate(absl::DataLossError(
-                         offset(end) == 0 ? "damaged header; is it a tar file?"
-                                          : "damaged header"),
+            annotate(absl::DataLossError(absl::StrCat(
+                         "damaged header",
+                         offset(end) == 0 ? first_hint() : std::string())),
                      place(end)),
             kSearch, key + '\0' + key_of(name_of(header)));
       }

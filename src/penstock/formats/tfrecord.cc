@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "penstock/base/codec.h"
+#include "penstock/formats/compression.h"
 
 namespace penstock::tfrecord {
 namespace {
@@ -159,23 +160,8 @@ std::size_t find_record(std::string_view bytes, std::size_t from,
 }
 
 std::string first_record_hint(std::string_view bytes) {
-  const auto begins = [&](std::string_view magic) {
-    return bytes.substr(0, magic.size()) == magic;
-  };
-  if (begins("\x1f\x8b")) {
-    return "; the file begins like gzip: set compression to GZIP or auto";
-  }
-  if (begins("\x28\xb5\x2f\xfd")) {
-    return "; the file begins like zstd: set compression to ZSTD or auto";
-  }
-  if (bytes.size() >= 2 && (bytes[0] & 0x0f) == 8 &&
-      (static_cast<unsigned char>(bytes[0]) * 256 +
-       static_cast<unsigned char>(bytes[1])) %
-              31 ==
-          0) {
-    return "; the file begins like zlib: set compression to ZLIB or auto";
-  }
-  return "; is it a TFRecord file?";
+  const std::string compressed = compression_hint(bytes);
+  return compressed.empty() ? "; is it a TFRecord file?" : compressed;
 }
 
 Status truncated(std::uint64_t needed, std::uint64_t left) {

@@ -201,14 +201,18 @@ InheritedOptions inherited_by(const Node& chain,
   return std::make_shared<const Options>(outer ? outer->over(own) : own);
 }
 
-std::string random_access_ends_at(const Node& top) {
+std::string random_access_ends_at(const Node& top, std::string_view said) {
   std::string prefix;
   for (const Node* node = &top;;) {
     const auto& inputs = node->inputs;
     const auto ends =
         std::find_if(inputs.begin(), inputs.end(),
                      [](const NodeRef& input) { return !input->indexed; });
-    if (ends == inputs.end()) return node->stage(prefix).to_string();
+    if (ends == inputs.end()) {
+      const std::string_view why = node->op->why_in_order();
+      return absl::StrCat(node->stage(prefix).to_string(), " ", to_absl(said),
+                          why.empty() ? "" : ": ", to_absl(why));
+    }
     if (inputs.size() > 1) {
       prefix = absl::StrCat(node->stage(prefix).to_string(), "[",
                             ends - inputs.begin(), "].");

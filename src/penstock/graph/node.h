@@ -47,9 +47,10 @@ bool runs_by_index(const Node& top);
 using InheritedOptions = std::shared_ptr<const Options>;
 InheritedOptions inherited_by(const Node& chain, const InheritedOptions& outer);
 
-/// Label of the stage nearest the source that ends random access; `top` is not
+/// The stage nearest the source that ends random access, and what it is said to
+/// be ("does not give it"), with the reason where there is one; `top` is not
 /// indexed.
-std::string random_access_ends_at(const Node& top);
+std::string random_access_ends_at(const Node& top, std::string_view said);
 
 /// The graph as text, one line per stage, sources first.
 std::string explain_graph(const Node& node);

@@ -425,6 +425,8 @@ class Operator : public std::enable_shared_from_this<Operator> {
   virtual std::vector<Part> lower() const = 0;
   /// Null: random access ends here.
   virtual const IndexedOp* indexed() const { return nullptr; }
+  /// Why it does, where others of this kind give it; else empty.
+  virtual std::string_view why_in_order() const { return {}; }
   /// Only for with_options.
   virtual const Options* options() const { return nullptr; }
   /// Neither calls user code nor reads anything but memory: a few elements

@@ -22,6 +22,9 @@ namespace {
 Status errno_status(int error, std::string_view what, const std::string& path) {
   StatusCode code = StatusCode::kUnknown;
   switch (error) {
+    case EINVAL:
+      code = StatusCode::kInvalidArgument;
+      break;
     case ENOENT:
     case ENOTDIR:
       code = StatusCode::kNotFound;
@@ -74,8 +77,16 @@ class Fd {
   int fd_;
 };
 
+/// The system would stop at a NUL byte, and take another file.
+bool names_a_file(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return true;
+  errno = EINVAL;
+  return false;
+}
+
 Fd open_fd(const std::string& path, int flags, mode_t mode = 0) {
   int fd = -1;
+  if (!names_a_file(path)) return Fd();
   do {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
@@ -238,7 +249,7 @@ class LocalFileSystem final : public FileSystem {
   StatusOr<FileInfo> info(const std::string& path) override {
     if (is_http(path)) return http_info(path);
     struct stat info = {};
-    if (::stat(path.c_str(), &info) != 0) {
+    if (!names_a_file(path) || ::stat(path.c_str(), &info) != 0) {
       return errno_status(errno, "cannot look at", path);
     }
     return FileInfo{
@@ -362,6 +373,10 @@ void AtomicFile::remove_left_over(FileSystem& fs, const std::string& path) {
 StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
                                                          std::string path) {
   static std::atomic<std::uint64_t> count{0};
+  // Not only when all is written.
+  if (const auto info = fs.info(path); info.ok() && info->directory) {
+    return errno_status(EISDIR, "cannot write", path);
+  }
   std::unique_ptr<AtomicFile> file(new AtomicFile);
   file->fs_ = &fs;
   file->path_ = std::move(path);

@@ -12,7 +12,9 @@ namespace penstock {
 
 StatusOr<Ref<Buffer>> map_file(const std::string& path) {
   // Without waiting for somebody to write into a pipe.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = path.find('\0') == std::string::npos
+                     ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                     : (errno = EINVAL, -1);
   struct stat info = {};
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     const int error = errno;

@@ -159,6 +159,15 @@ StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
                      options.format, fields, scratch);
     if (!status.ok() || (r > 0 && fields.size() != names.size())) continue;
     if (r == 0) {
+      const std::string_view line =
+          in.bytes.substr(cut.rows[r].begin, cut.rows[r].size);
+      if (options.header && line.find('\r') != std::string_view::npos &&
+          line.find('"') == std::string_view::npos) {
+        // Of a file without line feeds all records would pass for the header.
+        return invalid_argument("csv: ", quoted_name(path),
+                                ": the header has a carriage return, and no "
+                                "quotes; lines must end with a line feed");
+      }
       values.resize(fields.size());
       for (std::size_t i = 0; i < fields.size(); ++i) {
         names.push_back(options.header ? std::string(fields[i])

@@ -396,6 +396,7 @@ class RecordFiles final : public Operator {
     fp.add(format_->identity);
     fp.add(parts_.arguments);
   }
+  std::string_view why_in_order() const override { return parts_.in_order; }
   std::vector<Part> lower() const override {
     std::vector<Part> parts =
         nested_parts(std::make_shared<OpenFile>(format_), max_parallel_, {});

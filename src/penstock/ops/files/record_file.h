@@ -41,6 +41,8 @@ struct RecordParts {
   Spec spec = Spec::tensor(DType::kString, PartialShape(Shape{}));
   /// For explain(), behind the name: "(files)".
   std::string arguments = "(files)";
+  /// Why they are read in order, where others are read by index.
+  std::string in_order = {};
 };
 
 /// The records of the files that the input names, one file after the other;

@@ -107,24 +107,29 @@ std::string tfrecord_identity(const TFRecordOptions& options) {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
+StatusOr<TFRecordByIndex> make_indexed_tfrecord(
     const std::vector<std::string>& files, const TFRecordOptions& options,
     FileSystem& fs) {
   PS_RETURN_IF_ERROR(check_tfrecord(options));
-  const std::shared_ptr<const Operator> none;
+  const auto none = [](std::string_view what, std::string_view why) {
+    return TFRecordByIndex{nullptr,
+                           absl::StrCat(to_absl(what), " ", to_absl(why))};
+  };
   const bool always = options.index == UseIndex::kAlways;
-  if (options.index == UseIndex::kNever ||
-      (!always && options.compression != Compression::kNone &&
-       options.compression != Compression::kAuto)) {
-    return none;
+  if (options.index == UseIndex::kNever) return none("index", "is off");
+  if (!always && options.compression != Compression::kNone &&
+      options.compression != Compression::kAuto) {
+    return none("its files", "are compressed");
   }
   for (const std::string& path : files) {
-    if (!always && path.find("://") != std::string::npos) return none;
+    if (!always && path.find("://") != std::string::npos) {
+      return none(quoted_name(path), "is not on this machine");
+    }
     if (options.compression != Compression::kAuto) continue;
     const auto compressed = is_compressed(fs, path);
     if (!compressed.ok()) return annotate(compressed.status(), "tfrecord: ");
     if (!*compressed) continue;
-    if (!always) return none;
+    if (!always) return none(quoted_name(path), "is compressed");
     return invalid_argument("tfrecord: index needs plain files, but '", path,
                             "' is compressed");
   }
@@ -132,7 +137,9 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
   for (const std::string& path : files) {
     auto index = load_index(fs, path, options.max_record_bytes);
     if (!index.ok()) return annotate(index.status(), "tfrecord: ");
-    if (index->cut_short() && !always) return none;
+    if (index->cut_short() && !always) {
+      return none(quoted_name(path) + ":", to_std(index->tail().message()));
+    }
     indexed.push_back({path, std::make_shared<TFRecordLayout>(*std::move(index),
                                                               options.verify)});
   }
@@ -141,13 +148,15 @@ StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
                    files.size() == 1 ? quoted_name(files[0])
                                      : absl::StrCat(files.size(), " files"),
                    "), by index");
-  return make_indexed_records(
-      std::move(indexed),
-      {"tfrecord", describe, tfrecord_identity(options) + ",index", &fs});
+  return TFRecordByIndex{
+      make_indexed_records(
+          std::move(indexed),
+          {"tfrecord", describe, tfrecord_identity(options) + ",index", &fs}),
+      {}};
 }
 
 StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
-    const TFRecordOptions& options, FileSystem& fs) {
+    const TFRecordOptions& options, std::string in_order, FileSystem& fs) {
   PS_RETURN_IF_ERROR(check_tfrecord(options));
   if (options.index == UseIndex::kAlways) {
     return invalid_argument(
@@ -163,6 +172,7 @@ StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
   format->fs = &fs;
   format->identity = tfrecord_identity(options);
   RecordParts parts;
+  parts.in_order = std::move(in_order);
   if (options.compression != Compression::kNone) {
     parts.arguments = absl::StrCat(
         "(files, ", to_absl(compression_name(options.compression)), ")");

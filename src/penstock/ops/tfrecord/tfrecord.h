@@ -24,15 +24,21 @@ struct TFRecordOptions {
   std::int64_t max_record_bytes = std::int64_t{1} << 30;
 };
 
-/// Records by index; null where kAuto finds that there can be none. Reads the
+struct TFRecordByIndex {
+  std::shared_ptr<const Operator> op;  // null: there can be no index
+  std::string in_order;                // and why
+};
+
+/// Records by index, unless kAuto finds that there can be none. Reads the
 /// lengths of all records, or the indexes that were kept.
-StatusOr<std::shared_ptr<const Operator>> make_indexed_tfrecord(
+StatusOr<TFRecordByIndex> make_indexed_tfrecord(
     const std::vector<std::string>& files, const TFRecordOptions& options,
     FileSystem& fs = FileSystem::local());
 
-/// Records of the files that the input names, in order.
+/// Records of the files that the input names, in order, and why.
 StatusOr<std::shared_ptr<const Operator>> make_tfrecord(
-    const TFRecordOptions& options, FileSystem& fs = FileSystem::local());
+    const TFRecordOptions& options, std::string in_order,
+    FileSystem& fs = FileSystem::local());
 
 /// The index of a plain file: as kept, or by a pass over the lengths.
 StatusOr<tfrecord::Index> load_index(FileSystem& fs, const std::string& path,
