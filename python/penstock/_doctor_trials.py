@@ -584,8 +584,8 @@ class _Trial:
 
     def _files(self) -> int:
         """How many files a pass over the data opens."""
-        opened = self._facts["opens"] / self._passes
-        return max(1, min(_MOST_FILES, round(opened)))
+        opened: int = round(self._facts["opens"] / self._passes)
+        return max(1, min(_MOST_FILES, opened))
 
     def _again(self, ds: Dataset) -> Dataset:
         """Without an end, unless the data itself ends."""
