@@ -418,7 +418,7 @@ class Observation:
             "bytes_peak": float(self.seen.memory["peak"]),
             "memory_budget": float(self.seen.memory["budget"]),
             "call_overhead_s": probe.call_overhead(),
-            "next_s": probe.next_overhead() + self.strings * probe.string_overhead(),
+            "next_s": self._next_s(),
             "begin_s": self._begin_s(),
             "passes": self.passes,
             "native_row_s": probe.native_row(False),
@@ -439,6 +439,16 @@ class Observation:
             return -1.0
         apart = self.think_cpu_s + self.restart_cpu_s + self.cpu.watching
         return max(0.0, self.process_cpu_s - staged - apart)
+
+    def _next_s(self) -> float:
+        """Seconds of taking an element that is ready. Making its strings holds the
+        GIL: it takes no longer than the GIL was seen taken."""
+        least = probe.next_overhead()
+        whole = least + self.strings * probe.string_overhead()
+        if self.gil_busy < 0 or not self.elements:
+            return whole
+        seen = self.gil_busy * self.seconds / self.elements
+        return min(whole, max(least, seen))
 
     def _begin_s(self) -> float:
         """Seconds of an output that went to beginning again where the data ended."""

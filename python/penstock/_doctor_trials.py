@@ -267,8 +267,10 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
         i = _last(plan, finding["changes"])
         if i < 0 or finding["speedup"] is None:
             continue
-        last = i == facts["output"] and any("batch" in c for c in finding["changes"])
-        if not last and not _native_behind(stages, i):
+        # Functions behind larger batches run as they do, where that is at once.
+        batches = any("batch" in change for change in finding["changes"])
+        whole = batches and (i == facts["output"] or _starts_quickly(facts))
+        if not whole and not _native_behind(stages, i):
             continue
         left = until - time.perf_counter()
         if left <= 0:
@@ -317,6 +319,15 @@ def _native_behind(stages: list[dict[str, Any]], i: int) -> bool:
     return len(behind) > 1
 
 
+def _starts_quickly(facts: dict[str, Any]) -> bool:
+    """Whether the pipeline runs as it does from its first tenth of a second on: no
+    widths are to be found, no processes to be started."""
+    return not facts["consumer_given"] and not any(
+        stage["blocking"] or stage.get("executor") == "process"
+        for stage in facts["stages"]
+    )
+
+
 class _Trial:
     """The pipeline with a finding mended, at stage `i` or before it."""
 
@@ -332,7 +343,7 @@ class _Trial:
         self._stages = facts["stages"]
         self._passes = facts["passes"]
         self._seconds = facts["seconds"]
-        self._given = facts["consumer_given"]
+        self._quick = _starts_quickly(facts)
         self._budget = facts["memory_budget"]
         self._output_s = facts["seconds"] / max(1.0, facts["elements"])
         self.fill_s = 0.0  # before it runs as it would
@@ -355,7 +366,9 @@ class _Trial:
             return "threads", self._in_threads(changes[0])
         if "room" in changes[0]:
             return "roomy", self._with_room(changes[0]["room"])
-        if (self._finding["speedup"] or 0.0) < _LEAST_GAIN:
+        # Of files inflated side by side the model knows less than a trial does.
+        least = 1.0 if self._finding["code"] == "compression" else _LEAST_GAIN
+        if (self._finding["speedup"] or 0.0) < least:
             return "free", None
         if len(changes) == 1 and "batch" in changes[0]:
             return "batched", self._batched(changes[0])
@@ -375,7 +388,7 @@ class _Trial:
             return "packed", None if files is None else self._with(files)
         if self._finding["code"] == "unused-result":
             rest = self._unused_left_out()
-            if rest is None and self._starts_quickly() and self._cheap_before():
+            if rest is None and self._quick and self._cheap_before():
                 rest = self._unused_not_made()
             if rest is not None:
                 return "rest", self._with(rest)
@@ -390,7 +403,7 @@ class _Trial:
         is faster or slower by now counts for neither."""
         if self.fill_s:
             take(ds, self.fill_s, 0.0)
-        tried = [ds, self._whole()] if self._starts_quickly() else [ds]
+        tried = [ds, self._whole()] if self._quick else [ds]
         runs = in_turns(tried, _TRIAL_S, _WARM_S, turns=_TRIAL_TURNS, most_s=most_s)
         if runs is None:
             return None
@@ -400,14 +413,6 @@ class _Trial:
             drift = min(_MOST_DRIFT, max(1 / _MOST_DRIFT, drift))
         one = drift / runs[0].elements
         return runs[0].wall_s * one, runs[0].cpu_s * one
-
-    def _starts_quickly(self) -> bool:
-        """Whether the pipeline runs as it does from its first tenth of a second on:
-        no widths are to be found, no processes to be started."""
-        return not self._given and not any(
-            facts["blocking"] or facts.get("executor") == "process"
-            for facts in self._stages
-        )
 
     def _with(self, ds: Dataset) -> Dataset:
         """The pipeline with `ds` for the stage and all before it."""
@@ -531,10 +536,21 @@ class _Trial:
 
         path = os.path.join(self._folder, "rows")
         if self._facts["op"] == "tfrecord":
+            count = self._most()
+            if self._passes > 1 and not self._by_index():
+                # As many in all as there are: what is read again is as near.
+                count = -(-count // self._files())
             with io.TFRecordWriter(path) as writer:
-                for row in _source(self._rows(256), self._most()):
+                for row in _source(self._rows(256), count):
                     writer.write(row)
             return self._again(self._read_as_before(path))
+        if self._facts["op"] == "text_lines" and self._facts.get("compression"):
+            count = -(-self._most() // self._files())
+            with open(path, "wb") as file:
+                file.writelines(row + b"\n" for row in _cycle(self._rows(256), count))
+            reads = arguments(self._at).get("num_parallel_reads", AUTOTUNE)
+            lines = Dataset.text_lines([path] * self._files(), None, reads)
+            return self._again(lines)
         if self._facts.get("compression"):
             return None
         count = self._most()
@@ -550,15 +566,26 @@ class _Trial:
         """Of records: by index, or else as many files side by side."""
         from penstock._dataset import Dataset
 
-        args = arguments(self._at)
-        of_dataset = isinstance(args.get("files"), Dataset)
-        if args.get("index") is not False and not of_dataset:
+        if self._by_index():
             return Dataset.tfrecord(path)
-        opened = self._facts["opens"] / self._passes
-        paths = [path] * max(1, min(_MOST_FILES, round(opened)))
+        args = arguments(self._at)
+        paths = [path] * self._files()
+        of_dataset = isinstance(args.get("files"), Dataset)
         files = Dataset.from_list(paths) if of_dataset else paths
         reads = args.get("num_parallel_reads", AUTOTUNE)
         return Dataset.tfrecord(files, num_parallel_reads=reads, index=False)
+
+    def _by_index(self) -> bool:
+        from penstock._dataset import Dataset
+
+        args = arguments(self._at)
+        of_dataset = isinstance(args.get("files"), Dataset)
+        return args.get("index") is not False and not of_dataset
+
+    def _files(self) -> int:
+        """How many files a pass over the data opens."""
+        opened: int = round(self._facts["opens"] / self._passes)
+        return max(1, min(_MOST_FILES, opened))
 
     def _again(self, ds: Dataset) -> Dataset:
         """Without an end, unless the data itself ends."""

@@ -8,6 +8,7 @@ hand as the finding says, for the gain that it predicts.
 
 from __future__ import annotations
 
+import gzip
 import os
 import threading
 import time
@@ -241,6 +242,17 @@ def gzip_records(tmp, fixed=False):
                 writer.write(bytes(rng.integers(0, 40, 20_000, np.uint8)))
     ds = ps.Dataset.tfrecord(path, compression=compression).repeat()
     return ds.batch(16), None
+
+
+@fault("compression", "text_lines#0")
+def gzip_lines(tmp, fixed=False):
+    rng = np.random.default_rng(4)
+    text = "".join(f"sample {a} {b}\n" for a, b in rng.integers(0, 10**7, (60_000, 2)))
+    for k in range(3):
+        with (open if fixed else gzip.open)(f"{tmp}/{fixed}{k}", "wt") as file:
+            file.write(text)
+    kind = None if fixed else "GZIP"
+    return ps.Dataset.text_lines(f"{tmp}/{fixed}*", compression=kind).batch(128), None
 
 
 @fault("small-files", "map#1 interleave#1 interleave#1.text_lines#0 text_lines#0")
@@ -568,6 +580,15 @@ def mostly_padding(tmp, fixed=False):
 def batches_of_one(tmp):
     ds = R(N).batch(1).map(lambda x: np.sum(np.asarray(x)).item(), executor="thread")
     return ds, None
+
+
+@fault("batch-size", "batch#1")
+def batches_of_two_for_a_function(tmp):
+    def centred(x):
+        return np.asarray(x) - np.asarray(x).mean()
+
+    ds = ps.Dataset.from_tensor_slices(np.zeros((10_000, 4), np.float32)).batch(2)
+    return ds.map(centred, executor="thread"), None
 
 
 @fault("batch-size", "batch#1")

@@ -356,20 +356,24 @@ void Model::set_nested_lanes() {
     // Datasets are opened ahead, so functions inside run side by side.
     const StageFacts& inner = facts_.stages[i];
     const bool calls = !inner.executor.empty();
+    // What fills datasets that nobody reads from yet is no lane of the output.
+    const double made =
+        inner.elements * ratios_[static_cast<std::size_t>(parent)];
+    const double read =
+        made > 0 ? std::min(1.0, opener.elements * ratios_[i] / made) : 1;
+    const double at_work = read * parallelism(static_cast<int>(i));
     if (inner.parallel_calls > 0 && all_.stages[i].kind == Limit::kWidth) {
       // Its own number holds for each dataset that is open.
       const double open = outer.kind == Limit::kWidth ? outer.lanes : 1;
       all_.stages[i].lanes =
-          std::max(open * inner.parallel_calls,
-                   std::round(parallelism(static_cast<int>(i))));
+          std::max(open * inner.parallel_calls, std::round(at_work));
     } else if ((opener.op == "flat_map" && !calls) || opener.files == 1) {
       all_.stages[i].lanes = 1;
       all_.stages[i].kind = Limit::kSerial;
     } else if (outer.kind == Limit::kWidth) {
       // Datasets behind those of the cycle are opened ahead, and run ahead,
       // too.
-      all_.stages[i].lanes =
-          std::max(outer.lanes, parallelism(static_cast<int>(i)));
+      all_.stages[i].lanes = std::max(outer.lanes, at_work);
       all_.stages[i].kind = Limit::kWidth;
     } else if (all_.stages[i].kind == Limit::kSerial) {
       all_.stages[i].lanes = 0;

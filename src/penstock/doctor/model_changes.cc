@@ -388,9 +388,18 @@ Model::Needs Model::calibrated() const {
       for (Need& need : all.stages) need.compute *= missing;
       all.engine *= missing;
       break;
-    case Limit::kGil:
-      for (Need& need : all.stages) need.gil *= missing;
+    case Limit::kGil: {
+      // A consumer that waits for the GIL, too, and for who looks at it, takes
+      // less than is made.
+      const auto at = static_cast<std::size_t>(now_.stage);
+      const double per_s = facts_.stages[at].elements / facts_.seconds;
+      const double made =
+          facts_.consumer_given && ratios_[at] > 0 ? per_s / ratios_[at] : 0;
+      const double ahead = std::max(1.0, made / facts_.rate());
+      const double left = std::max(missing / ahead, std::min(missing, 1.0));
+      for (Need& need : all.stages) need.gil *= left;
       break;
+    }
     case Limit::kWidth:
     case Limit::kSerial:
     case Limit::kWait:

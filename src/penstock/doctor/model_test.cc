@@ -148,6 +148,27 @@ TEST(DoctorModel, TheConsumerIsALimitToo) {
   EXPECT_NEAR(model.gain({{.stage = 1, .parallel_calls = 16}}), 2, 0.05);
 }
 
+TEST(DoctorModel, AConsumerThatWaitsForTheGilTakesLessThanIsMade) {
+  const auto gain = [](double taken) {
+    Facts f = pipeline(taken);
+    f.stages[0].elements = f.stages[1].elements = f.stages[1].calls = 940 * 10;
+    f.stages[1].busy_s = 20;
+    f.stages[1].gil_wait_s = 9;
+    f.stages[1].gil_hold_s = 10.6;
+    f.stages[1].gil_held_s = 9.4;
+    f.stages[1].cpu_s = 9.4;
+    f.cores = 2;
+    f.gil_busy = 0.95;
+    f.consumer_given = true;
+    f.step_alone_s = 1e-4;
+    f.consumer_wait_s = 1;
+    f.consumer_think_s = 9;
+    return Model(f).gain({{.stage = 1, .executor = "process"}});
+  };
+  EXPECT_NEAR(gain(800), gain(940), 0.05);
+  EXPECT_LT(gain(800), 2.2);
+}
+
 TEST(DoctorModel, CallsThatShareTheGilDoNotDoubleTheirRate) {
   // Half of each call holds the GIL; one call at a time, on two cores.
   Facts f = one_sleeper();
@@ -342,6 +363,26 @@ TEST(DoctorModel, DatasetsThatRunAheadOfTheCycleAreLanes) {
   f.stages.push_back(inner);
   EXPECT_NEAR(Model(f).gain({{.stage = 1, .parallel_calls = 0}}), 16 / 2.7,
               0.5);
+}
+
+TEST(DoctorModel, DatasetsThatFillBehindTheCycleAreNoLanes) {
+  Facts f = pipeline(250);
+  f.stages[1].op = "interleave";
+  f.stages[1].label = "interleave#1";
+  f.stages[1].cycle_length = 2;
+  StageFacts inner;
+  inner.label = "interleave#1.from_generator#0";
+  inner.op = "from_generator";
+  inner.parent = 1;
+  inner.source = inner.sequential = inner.user_code = true;
+  inner.elements = 3 * f.elements;  // two of three are of no use yet
+  inner.busy_s = 0.008 * inner.elements;
+  inner.cpu_s = 0.05;
+  inner.blocking = true;
+  f.stages.push_back(inner);
+  const Model model(f);
+  EXPECT_NEAR(model.residual(), 1, 0.05);
+  EXPECT_NEAR(model.gain({{.stage = 1, .parallel_calls = 0}}), 8, 0.5);
 }
 
 TEST(DoctorModel, CallsInShortDatasetsDoNotGetWide) {
