@@ -1,15 +1,15 @@
 // Typed lambdas as element functions.
 //
 // The argument and result types of a lambda give the spec: numbers, std::span
-// of numbers, std::string_view and Tensor for an element's leaves in order,
-// tuples of them for as many leaves, or one Element; the result may be a
-// number, a string, a std::vector or std::array of numbers, a std::vector of
-// strings, a Tensor, an Element, a tuple of them, or StatusOr of any. A last
-// argument
-// of type RandomStream& gives random numbers keyed to the element. A lambda
-// from numbers to numbers becomes one loop over columns. A lambda that returns
-// a Dataset (or StatusOr of one) is a DatasetFunction; a Dataset as argument
-// takes a leaf that is a nested dataset.
+// of numbers, std::string_view and Tensor for an element's leaves in order
+// (also std::vector and std::array of numbers and std::vector of strings, which
+// are copied), tuples of them for as many leaves, or one Element; the result
+// may be a number, a string, a std::vector, std::array or std::span of numbers,
+// a std::vector of strings, a Tensor, an Element, a tuple of them, or StatusOr
+// of any. A last argument of type RandomStream& gives random numbers keyed to
+// the element. A lambda from numbers to numbers becomes one loop over columns.
+// A lambda that returns a Dataset (or StatusOr of one) is a DatasetFunction; a
+// Dataset as argument takes a leaf that is a nested dataset.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +47,13 @@ template <class T>
 struct IsNumberSpan : std::false_type {};
 template <class T>
 struct IsNumberSpan<std::span<const T>> : std::bool_constant<Number<T>> {};
+
+/// A result: of std::span<T>, too.
+template <class T>
+struct IsSpanResult : std::false_type {};
+template <class T>
+struct IsSpanResult<std::span<T>>
+    : std::bool_constant<Number<std::remove_const_t<T>>> {};
 
 template <class T>
 struct IsNumberVector : std::false_type {};
@@ -90,9 +97,10 @@ concept DatasetLike =
 
 /// Whether a function may take an argument as `A`: elements are shared.
 template <class A>
-constexpr bool kKeepsArgument = !std::is_lvalue_reference_v<A> ||
-                                std::is_const_v<std::remove_reference_t<A>> ||
-                                std::is_same_v<A, RandomStream&>;
+constexpr bool kKeepsArgument =
+    (!std::is_lvalue_reference_v<A> && !std::is_same_v<A, Element&&>) ||
+    std::is_const_v<std::remove_reference_t<A>> ||
+    std::is_same_v<A, RandomStream&>;
 
 /// Leaves that an argument of type T takes.
 template <class T>
@@ -112,8 +120,13 @@ LeafSpec argument_spec() {
     return {dtype_of<T>(), PartialShape(Shape{})};
   else if constexpr (kIsString<T>)
     return {DType::kString, PartialShape(Shape{})};
-  else if constexpr (IsNumberSpan<T>::value)
+  else if constexpr (IsNumberSpan<T>::value || IsNumberVector<T>::value)
     return {dtype_of<typename T::value_type>(), PartialShape()};
+  else if constexpr (IsNumberArray<T>::value)
+    return {dtype_of<typename T::value_type>(),
+            PartialShape{static_cast<std::int64_t>(std::tuple_size_v<T>)}};
+  else if constexpr (kIsStringVector<T>)
+    return {DType::kString, PartialShape()};
   else if constexpr (DatasetLike<T>)
     return {DType::kObject, PartialShape(Shape{})};
   else
@@ -142,11 +155,12 @@ Status check_leaves(const std::vector<LeafSpec>& leaves, std::size_t first,
     return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
       Status status;
       std::size_t at = 0;
-      const auto check = [&]<class Part>(std::type_identity<Part>) {
-        if (status.ok())
-          status = check_leaves<Part>(leaves, first + at, index + at);
-        at += leaf_count<Part>();
-      };
+      [[maybe_unused]] const auto check =
+          [&]<class Part>(std::type_identity<Part>) {
+            if (status.ok())
+              status = check_leaves<Part>(leaves, first + at, index + at);
+            at += leaf_count<Part>();
+          };
       (..., check(std::type_identity<std::tuple_element_t<kI, T>>()));
       return status;
     }(std::make_index_sequence<std::tuple_size_v<T>>());
@@ -161,11 +175,12 @@ bool argument_fits(const Element& element, std::size_t first) {
   if constexpr (IsTuple<T>::value) {
     return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
       std::size_t at = first;
-      const auto fits = [&]<class Part>(std::type_identity<Part>) {
-        const bool ok = argument_fits<Part>(element, at);
-        at += leaf_count<Part>();
-        return ok;
-      };
+      [[maybe_unused]] const auto fits =
+          [&]<class Part>(std::type_identity<Part>) {
+            const bool ok = argument_fits<Part>(element, at);
+            at += leaf_count<Part>();
+            return ok;
+          };
       return (fits(std::type_identity<std::tuple_element_t<kI, T>>()) && ...);
     }(std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
@@ -174,8 +189,14 @@ bool argument_fits(const Element& element, std::size_t first) {
       return t.dtype() == dtype_of<T>() && t.rank() == 0;
     else if constexpr (kIsString<T>)
       return t.dtype() == DType::kString && t.rank() == 0;
-    else if constexpr (IsNumberSpan<T>::value)
+    else if constexpr (IsNumberSpan<T>::value || IsNumberVector<T>::value)
       return t.dtype() == dtype_of<typename T::value_type>();
+    else if constexpr (IsNumberArray<T>::value)
+      return t.dtype() == dtype_of<typename T::value_type>() && t.rank() == 1 &&
+             t.num_elements() ==
+                 static_cast<std::int64_t>(std::tuple_size_v<T>);
+    else if constexpr (kIsStringVector<T>)
+      return t.dtype() == DType::kString;
     else if constexpr (DatasetLike<T>)
       return dynamic_cast<const DatasetObject*>(t.object()) != nullptr;
     else
@@ -188,11 +209,12 @@ T get_argument(const Element& element, std::size_t first) {
   if constexpr (IsTuple<T>::value) {
     return [&]<std::size_t... kI>(std::index_sequence<kI...>) {
       std::size_t at = first;
-      const auto get = [&]<class Part>(std::type_identity<Part>) {
-        const std::size_t here = at;
-        at += leaf_count<Part>();
-        return get_argument<Part>(element, here);
-      };
+      [[maybe_unused]] const auto get =
+          [&]<class Part>(std::type_identity<Part>) {
+            const std::size_t here = at;
+            at += leaf_count<Part>();
+            return get_argument<Part>(element, here);
+          };
       // Braces: evaluated from left to right.
       return T{get(std::type_identity<std::tuple_element_t<kI, T>>())...};
     }(std::make_index_sequence<std::tuple_size_v<T>>());
@@ -204,13 +226,25 @@ T get_argument(const Element& element, std::size_t first) {
       return T(t.str());
     else if constexpr (IsNumberSpan<T>::value)
       return t.as<typename T::value_type>();
-    else if constexpr (DatasetLike<T>)
+    else if constexpr (IsNumberVector<T>::value) {
+      const auto values = t.as<typename T::value_type>();
+      return T(values.begin(), values.end());
+    } else if constexpr (IsNumberArray<T>::value) {
+      const auto values = t.as<typename T::value_type>();
+      T copy{};
+      std::copy(values.begin(), values.end(), copy.begin());
+      return copy;
+    } else if constexpr (kIsStringVector<T>) {
+      const auto values = t.strs();
+      return T(values.begin(), values.end());
+    } else if constexpr (DatasetLike<T>)
       return T(static_cast<const DatasetObject*>(t.object())->node);
     else {
       static_assert(std::is_same_v<T, Tensor>,
                     "an argument must be a number, std::span<const number>, "
-                    "std::string_view, Tensor, Dataset, a tuple of them, or "
-                    "an Element");
+                    "std::vector or std::array of numbers, a string, "
+                    "std::vector of strings, Tensor, Dataset, a tuple of "
+                    "them, or an Element alone");
       return t;
     }
   }
@@ -253,7 +287,7 @@ Spec result_spec() {
     return Spec::scalar<T>();
   } else if constexpr (kIsString<T> || kIsCString<T>) {
     return Spec::tensor(DType::kString, PartialShape(Shape{}));
-  } else if constexpr (IsNumberVector<T>::value) {
+  } else if constexpr (IsNumberVector<T>::value || IsSpanResult<T>::value) {
     return Spec::tensor(dtype_of<typename T::value_type>(),
                         PartialShape{kUnknownDim});
   } else if constexpr (IsNumberArray<T>::value) {
@@ -269,9 +303,10 @@ Spec result_spec() {
       return Spec::tuple({result_spec<std::tuple_element_t<kI, T>>()...});
     }(std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
-    static_assert(std::is_same_v<T, Element>,
-                  "a result must be a number, string, std::vector, std::array, "
-                  "Tensor, Element, a tuple of them, or StatusOr of one");
+    static_assert(
+        std::is_same_v<T, Element>,
+        "a result must be a number, string, std::vector, std::array, "
+        "std::span, Tensor, Element, a tuple of them, or StatusOr of one");
     return Spec();
   }
 }
@@ -323,7 +358,8 @@ Element to_element(T&& value) {
                                               "const char*"));
   else if constexpr (kIsString<U>)
     return Element(Tensor::string(value));
-  else if constexpr (IsNumberVector<U>::value || IsNumberArray<U>::value)
+  else if constexpr (IsNumberVector<U>::value || IsNumberArray<U>::value ||
+                     IsSpanResult<U>::value)
     return Element(tensor_of(value));
   else if constexpr (kIsStringVector<U>)
     return Element(tensor_of_strings({value.begin(), value.end()}));
@@ -471,7 +507,10 @@ class TypedFunction final : public Function {
       try {
         do {
           const std::int64_t end = std::min(n, i + strip);
-          for (; i < end; ++i) to[i] = fn_(std::get<kI>(from)[i]...);
+          for (; i < end; ++i) {
+            // Copies: an argument may be an rvalue reference.
+            to[i] = fn_(Arg<kI>(std::get<kI>(from)[i])...);
+          }
         } while (i < n && !stops());
       } catch (...) {
         errors.emplace_back(

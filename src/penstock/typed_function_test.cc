@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -177,6 +179,63 @@ std::vector<std::string> outcomes(const Dataset& ds) {
 
 Tensor nothing_at_one(std::int64_t x) {
   return x == 1 ? Tensor() : Tensor::scalar(x);
+}
+
+TEST(TypedFunction, TakesListsAsCopiesOfAnElementsValues) {
+  const Dataset lists = Dataset::range(3).map([](std::int64_t x) {
+    return std::vector<float>(static_cast<std::size_t>(x), 1.5F);
+  });
+  EXPECT_THAT(shown(lists.map([](std::vector<float> v) {
+                v.push_back(static_cast<float>(v.size()));
+                return v;
+              })),
+              ElementsAre("[0]", "[1.5, 1]", "[1.5, 1.5, 2]"));
+  EXPECT_THAT(shown(lists
+                        .map([](const std::vector<float>& v) {
+                          return std::vector<bool>(v.size(), true);
+                        })
+                        .map([](const std::vector<bool>& v) {
+                          return v.empty() || v.front();
+                        })),
+              ElementsAre("true", "true", "true"));
+  const Dataset names = Dataset::range(2).map([](std::int64_t x) {
+    return std::vector<std::string>{"a", std::to_string(x)};
+  });
+  EXPECT_THAT(shown(names.map([](const std::vector<std::string>& v) {
+                return v[0] + v[1];
+              })),
+              ElementsAre("'a0'", "'a1'"));
+  EXPECT_THAT(shown(names.map([](std::vector<std::string_view> v) {
+                return std::string(v[1]);
+              })),
+              ElementsAre("'0'", "'1'"));
+  EXPECT_THAT(outcomes(lists.map([](std::array<float, 2> v) { return v[1]; })),
+              ElementsAre("INVALID_ARGUMENT", "INVALID_ARGUMENT", "1.5"));
+  EXPECT_EQ(build_error([] {
+              Dataset::range(3).map(
+                  [](const std::array<std::int64_t, 2>& v) { return v[0]; });
+            }),
+            "map: argument 0 of the function takes int64(2,), the element has "
+            "int64");
+}
+
+TEST(TypedFunction, GivesASpanWhichIsCopied) {
+  const Dataset lists =
+      Dataset::range(2)
+          .map([](std::int64_t x) {
+            return std::array<std::int64_t, 3>{x, 1, 2};
+          })
+          .map([](std::span<const std::int64_t> v) { return v.first(2); });
+  EXPECT_EQ(lists.element_spec().to_string(), "int64(?,)");
+  EXPECT_THAT(shown(lists), ElementsAre("[0, 1]", "[1, 1]"));
+}
+
+TEST(TypedFunction, MayTakeNumbersAndTensorsAsRvalues) {
+  const Dataset three = Dataset::range(3);
+  EXPECT_THAT(shown(three.map([](std::int64_t&& x) { return ++x; })),
+              ElementsAre("1", "2", "3"));
+  EXPECT_THAT(shown(three.map([](Tensor&& t) { return std::move(t); })),
+              ElementsAre("0", "1", "2"));
 }
 
 TEST(TypedFunction, NothingAsAResultIsAnErrorOfItsElement) {

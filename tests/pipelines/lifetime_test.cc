@@ -390,6 +390,38 @@ TEST(LifetimeDeathTest, AfterAForkTheOldIteratorFailsAndANewOneWorks) {
       ::testing::ExitedWithCode(0), "");
 }
 
+TEST(Lifetime, TheStateIsThatBeforeAnElementThatIsWaitedFor) {
+  Gate gate;
+  const Dataset dataset =
+      Dataset::range(10).map([&](std::int64_t x) { return gate.pass(x); });
+  Iterator it = dataset.iterator();
+  std::optional<Element> got;
+  std::thread consumer([&] { got = it.next(); });
+  gate.wait_for_calls(1);
+  std::this_thread::sleep_for(milliseconds(20));
+  const std::string state = it.state_dict();  // does not wait for the call
+  gate.open = true;
+  consumer.join();
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(dataset.iterator(state).next(), got);
+  EXPECT_NE(it.state_dict(), state);
+}
+
+TEST(Lifetime, AFunctionMayAskItsOwnIteratorForItsState) {
+  std::atomic<Iterator*> self{nullptr};
+  Iterator it = Dataset::range(3)
+                    .map([&](std::int64_t x) {
+                      while (self == nullptr) std::this_thread::yield();
+                      std::this_thread::sleep_for(milliseconds(5));
+                      return self.load()->state_dict().empty() ? -1 : x;
+                    })
+                    .iterator();
+  self = &it;
+  for (std::int64_t x = 0; x < 3; ++x) {
+    EXPECT_EQ(it.next(), Element(Tensor::scalar(x)));
+  }
+}
+
 // A thread that waits in next() has the iterator's lock, and is not there in
 // the child.
 TEST(LifetimeDeathTest, AForkWhileAnotherThreadWaitsLeavesNoChildWaiting) {
@@ -411,6 +443,7 @@ TEST(LifetimeDeathTest, AForkWhileAnotherThreadWaitsLeavesNoChildWaiting) {
         if (child == 0) {
           alarm(10);
           (void)it.stats();
+          (void)it.state_dict();
           const auto got = it.try_next();
           const bool refused =
               !got.ok() &&

@@ -230,5 +230,23 @@ TEST(Stats, MemoryPeakAndBudgetAreReported) {
   EXPECT_EQ(stats.cpu_budget, 3);
 }
 
+// Bytes that nobody will hold are missing elsewhere, and cut blocks short.
+TEST(Stats, AFilterThatDropsAllTakesNoBytes) {
+  constexpr std::int64_t kRows = 200'000;
+  const Dataset numbers = Dataset::range(kRows);
+  const Options options{.cpu_budget = 2, .memory_budget = 64 << 20};
+  const auto last = [](std::int64_t x) { return x == kRows - 1; };
+  const IteratorStats known =
+      stats_of(numbers.filter(last).with_options(options));
+  EXPECT_LT(known.bytes_peak, 16 << 20) << known.to_string();
+  EXPECT_LT(stage(known, "filter#1").blocks, 1000);
+  const IteratorStats unknown =
+      stats_of(numbers.map([](const Element& e) { return e; })
+                   .filter(last)
+                   .with_options(options));
+  EXPECT_LT(unknown.bytes_peak, 16 << 20) << unknown.to_string();
+  EXPECT_LT(stage(unknown, "filter#2").blocks, 1000);
+}
+
 }  // namespace
 }  // namespace penstock::testing

@@ -101,6 +101,10 @@ class Tensor {
     return from(std::span<const T>(values),
                 Shape{static_cast<std::int64_t>(values.size())});
   }
+  template <Number T>
+  static Tensor from(const std::vector<T>& values, const Shape& shape) {
+    return from(std::span<const T>(values), shape);
+  }
 
   // --- reading ----------------------------------------------------------
   bool defined() const { return dtype_ != DType::kInvalid; }

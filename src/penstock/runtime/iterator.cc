@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <unordered_set>
 
 #include "penstock/runtime/state.h"
@@ -244,7 +245,7 @@ IteratorCore::Next IteratorCore::next(
     }
     if (forked()) return fail(made_before_fork());
     const std::int64_t used = end_ - begin_;
-    switch (run_->fetch(block_, begin_, end_, mark_, interrupted)) {
+    switch (fetch(interrupted)) {
       case Run::Fetch::kBlock:
         row_ = begin_;
         own_block();
@@ -265,6 +266,27 @@ IteratorCore::Next IteratorCore::next(
     }
   }
   return take_row(element, error);
+}
+
+Run::Fetch IteratorCore::fetch(const std::function<bool()>& interrupted) {
+  BlockRef block;
+  std::int64_t begin = begin_;
+  std::int64_t end = end_;
+  Mark mark;
+  {
+    const std::lock_guard lock(fetch_mutex_);
+    fetching_ = true;
+  }
+  const Run::Fetch fetched = run_->fetch(block, begin, end, mark, interrupted);
+  const std::lock_guard lock(fetch_mutex_);
+  fetching_ = false;
+  if (fetched == Run::Fetch::kBlock) {
+    block_ = std::move(block);
+    begin_ = begin;
+    end_ = end;
+    mark_ = std::move(mark);
+  }
+  return fetched;
 }
 
 IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
@@ -326,7 +348,20 @@ void IteratorCore::drop_block() {
 }
 
 std::string IteratorCore::state_dict() const {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (!lock.try_lock()) {
+    // A consumer who waits may wait for long, or for the very function that
+    // asks: the state is that before his element.
+    {
+      const std::lock_guard fetch_lock(fetch_mutex_);
+      if (fetching_) return state();
+    }
+    std::this_thread::yield();
+  }
+  return state();
+}
+
+std::string IteratorCore::state() const {
   if (restore_failed_) return restored_state_;
   SavedState state;
   state.fingerprint = fingerprint_;

@@ -78,6 +78,10 @@ class IteratorCore {
   /// In the child of a fork, where the threads of this iterator are not.
   bool forked() const;
   Next take_row(Element& element, ErrorRef& error);
+  /// The next block, with mutex_ held, so that state() can be had meanwhile.
+  Run::Fetch fetch(const std::function<bool()>& interrupted);
+  /// With mutex_ held, or while its holder is inside fetch().
+  std::string state() const;
   /// Takes over the block just fetched, if memory is handed over.
   void own_block();
   void drop_block();
@@ -92,6 +96,10 @@ class IteratorCore {
   std::shared_ptr<Run> run_;
 
   mutable std::mutex mutex_;
+  // Before mutex_ is waited for by whoever must not wait for an element: while
+  // fetching_ its holder waits, and changes nothing before he has this one.
+  mutable std::mutex fetch_mutex_;
+  bool fetching_ = false;
   bool hands_over_ = false;
   BlockRef block_;
   // Instead, where memory is handed over: the block, its bytes in the ledger.

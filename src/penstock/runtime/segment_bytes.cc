@@ -32,6 +32,7 @@ void SegmentPipe::expect_bytes(const Spec& spec) {
   const double bytes = known_bytes(spec);
   if (bytes == 0) return;
   bytes_per_row_ = bytes;
+  if (filters > 0) bytes_per_kept_row_ = bytes;  // also while all are dropped
   if (Stage* stage = last_stage()) {
     stage->bytes_per_row.store(bytes_per_row_, std::memory_order_relaxed);
   }
@@ -48,12 +49,13 @@ void SegmentPipe::expect_as_before() {
 }
 
 // Bytes are known from earlier blocks only. Until the first is back, as many
-// calls as a stage may have at once are taken for the whole budget.
+// calls as a stage may have at once are taken for the whole budget; and as many
+// blocks as long as filters have dropped everything.
 double SegmentPipe::bytes_to_claim() const {
   constexpr double kUnknownShare = 1.0 / 64;
-  if (bytes_per_row_ == 0 && user_code) {
+  if (bytes_per_row_ == 0 && bytes_per_kept_row_ == 0 && user_code) {
     const auto budget = static_cast<double>(run_.config().memory_budget);
-    return kUnknownShare * budget / static_cast<double>(granularity) +
+    return kUnknownShare * budget / static_cast<double>(block_rows()) +
            passing_per_row_;
   }
   // A filter may keep all of the next rows.
