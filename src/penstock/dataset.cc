@@ -565,9 +565,8 @@ std::string Dataset::explain() const {
 
 Element Dataset::at(std::int64_t i, const std::atomic<bool>* cancel) const {
   if (!node_->indexed) {
-    throw Error(absl::FailedPreconditionError(
-        absl::StrCat("at: ", random_access_ends_at(
-                                 *node_, "does not give random access"))));
+    throw Error(absl::FailedPreconditionError(absl::StrCat(
+        "at: ", random_access_ends_at(*node_, "does not give random access"))));
   }
   const std::int64_t size = node_->cardinality.is_infinite()
                                 ? std::numeric_limits<std::int64_t>::max()

@@ -171,7 +171,8 @@ TEST(Compression, WhatComesBeforeDamageDoesNotHangOnThePieces) {
       for (const std::size_t room : {std::size_t{1}, std::size_t{33}}) {
         Status other;
         ASSERT_EQ(before_damage(c, damaged, room, other), all)
-            << compression_name(c) << " bit " << bit << " in pieces of " << room;
+            << compression_name(c) << " bit " << bit << " in pieces of "
+            << room;
         EXPECT_EQ(other, status);
       }
     }

@@ -99,9 +99,8 @@ bool may_fail_natively(const Operator& op) {
   const auto program =
       stage == nullptr ? nullptr : program_of(*stage->function());
   return program != nullptr &&
-         std::any_of(
-             program->nodes().begin(), program->nodes().end(),
-             [&](const expr::Node& n) { return program->can_fail(n); });
+         std::any_of(program->nodes().begin(), program->nodes().end(),
+                     [&](const expr::Node& n) { return program->can_fail(n); });
 }
 
 bool inherits(const Operator& op) {

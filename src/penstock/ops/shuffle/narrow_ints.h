@@ -85,9 +85,10 @@ class NarrowInts {
     if (static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least) <=
         static_cast<std::uint64_t>(kReach)) {
       // With room on both sides: numbers that fall one by one are rare then.
-      const std::uint64_t slack = static_cast<std::uint64_t>(kReach - (most - least)) / 2;
-      const std::uint64_t below =
-          static_cast<std::uint64_t>(least) - static_cast<std::uint64_t>(kLeast);
+      const std::uint64_t slack =
+          static_cast<std::uint64_t>(kReach - (most - least)) / 2;
+      const std::uint64_t below = static_cast<std::uint64_t>(least) -
+                                  static_cast<std::uint64_t>(kLeast);
       const std::int64_t base =
           least - static_cast<std::int64_t>(std::min(slack, below));
       for (std::uint32_t& offset : narrow_) {

@@ -315,10 +315,9 @@ Status Window::flush(Outputs& out) {
 }
 
 std::int64_t Window::bytes() const {
-  std::int64_t n =
-      handle_bytes_ + positions_.bytes() + ordinals_.bytes() +
-      static_cast<std::int64_t>(paths_.size() * 8 +
-                                handles_.size() * sizeof(Handle));
+  std::int64_t n = handle_bytes_ + positions_.bytes() + ordinals_.bytes() +
+                   static_cast<std::int64_t>(paths_.size() * 8 +
+                                             handles_.size() * sizeof(Handle));
   for (const Leaf& leaf : leaves_) {
     n += static_cast<std::int64_t>(leaf.values.size());
   }
