@@ -446,6 +446,27 @@ TEST(Prefetch, ZeroHoldsBehindABatchToo) {
   }
 }
 
+TEST(Prefetch, ZeroRunsTheCallsOfABatchSideBySide) {
+  for (const std::int64_t size : {2, 3, 4}) {
+    Calls calls;
+    const Dataset dataset =
+        Dataset::range(40 * size)
+            .map(
+                [&calls](std::int64_t x) {
+                  calls.sleep(milliseconds(5));
+                  return x;
+                },
+                {.num_parallel_calls = 2})
+            .batch(size)
+            .prefetch(0);
+    auto it = dataset.iterator();
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(it.next());
+    calls.most = 0;
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(it.next());
+    EXPECT_EQ(calls.most, 2) << "batches of " << size;
+  }
+}
+
 TEST(Prefetch, NBoundsTheCallsAheadOfTheConsumer) {
   for (const int n : {1, 2, 5}) {
     Calls calls;

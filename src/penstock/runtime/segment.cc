@@ -121,7 +121,8 @@ std::int64_t SegmentPipe::block_rows() const {
   if (rows > align) {
     rows -= rows % align;
   } else if (2 * rows >= align && rows_target_ > 0 &&
-             align <= run_.config().max_block_rows) {
+             align <= run_.config().max_block_rows &&
+             ns_per_row_ * static_cast<double>(align) < kLongBlockNs) {
     rows = align;  // half a group more costs less than joining two
   }
   if (granularity > 1) rows -= rows % granularity;
