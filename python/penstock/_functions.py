@@ -28,6 +28,7 @@ from penstock._spec import TensorSpec, check_signature
 # A larger function stays in threads: each worker would hold a copy.
 MAX_PICKLE = 64 << 20
 EXECUTORS = ("auto", "native", "thread", "process")
+_ASYNC = 0x80 | 0x200  # inspect's CO_COROUTINE and CO_ASYNC_GENERATOR
 
 
 @dataclass
@@ -320,6 +321,13 @@ def check_callable(op: str, parameter: str, fn: Any) -> None:
     if not callable(fn):
         raise ArgumentTypeError(
             f"{op}: {parameter} must be callable, got {type(fn).__name__}"
+        )
+    code = look(fn, "__code__", None)
+    if isinstance(code, types.CodeType) and code.co_flags & _ASYNC:
+        raise ArgumentTypeError(
+            f"{op}: {parameter} must be a plain function, got the async function "
+            f"{code.co_name}: a function that waits is called many times at once as "
+            "it is, and asyncio.run() inside it runs one that must be async"
         )
 
 

@@ -296,3 +296,22 @@ def test_a_required_keyword_is_named():
 def test_pickling_an_iterator_names_its_state():
     with pytest.raises(TypeError, match=r"pickle its state_dict\(\)"):
         pickle.dumps(iter(ps.Dataset.range(3)))
+
+
+def test_async_functions_are_refused_where_they_are_given():
+    async def fetch(x):
+        return x
+
+    async def rows():
+        yield 1
+
+    class Service:
+        async def fetch(self, x):
+            return x
+
+    ds = ps.Dataset.range(3)
+    for fn in (fetch, Service().fetch):
+        with pytest.raises(TypeError, match="map: fn must be a plain function, got"):
+            ds.map(fn)
+    with pytest.raises(TypeError, match="async function rows"):
+        ps.Dataset.from_generator(rows)
