@@ -124,6 +124,7 @@ bool take_over([[maybe_unused]] Core& core) {
 #ifdef PENSTOCK_JPEG_ENTROPY
   jpeg_decompress_struct& info = core.info;
   if (info.progressive_mode != FALSE || info.arith_code != FALSE ||
+      info.data_precision != 8 || info.Ss != 0 || info.Se != 63 ||
       info.comps_in_scan > JpegEntropy::kMaxComponents ||
       info.blocks_in_MCU > JpegEntropy::kMaxBlocks) {
     return false;
