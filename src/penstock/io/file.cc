@@ -373,10 +373,6 @@ void AtomicFile::remove_left_over(FileSystem& fs, const std::string& path) {
 StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
                                                          std::string path) {
   static std::atomic<std::uint64_t> count{0};
-  // Not only when all is written.
-  if (const auto info = fs.info(path); info.ok() && info->directory) {
-    return errno_status(EISDIR, "cannot write", path);
-  }
   std::unique_ptr<AtomicFile> file(new AtomicFile);
   file->fs_ = &fs;
   file->path_ = std::move(path);
@@ -388,6 +384,12 @@ StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::create(FileSystem& fs,
     auto created = fs.create(file->temporary_);
     if (created.ok()) {
       file->file_ = *std::move(created);
+      // Said now, not when all is written; an address, which to ask takes time,
+      // does not come so far.
+      if (const auto info = fs.info(file->path_);
+          info.ok() && info->directory) {
+        return errno_status(EISDIR, "cannot write", file->path_);
+      }
       return file;
     }
     if (created.status().code() != StatusCode::kAlreadyExists ||
