@@ -82,7 +82,8 @@ class Executor final : public Scheduler {
     }
     std::lock_guard lock(mutex_);
     spawn_base_locked();
-    if (!monitor_started_) monitor_started_ = start([this] { monitor(); });
+    if (!monitor_started_)
+      monitor_started_ = start([this] { monitor(); }, [] {});
     if (base_threads_ == 0 || !monitor_started_) {
       return absl::ResourceExhaustedError(
           "no thread can be started: is there a limit of processes (ulimit -u, "
@@ -340,19 +341,28 @@ class Executor final : public Scheduler {
   }
 
   bool spawn_locked(bool base) {
-    const bool started = start([this, base] { worker(base); });
+    const bool started =
+        start([this, base] { worker(base); },
+              [this] {
+                // The thread puts itself there, and has nobody to tell of a
+                // failure.
+                workers_.reserve(static_cast<std::size_t>(threads_) + 1);
+              });
     short_of_threads_.store(!started);
     if (!started) return false;
     ++threads_;
     ++starting_;
     return true;
   }
-  /// False when the system gives no more threads.
-  template <class F>
-  static bool start(F body) {
+  /// False when the system gives no more threads, or no memory for one.
+  template <class F, class Prepare>
+  static bool start(F body, Prepare prepare) {
     try {
+      prepare();
       std::thread(std::move(body)).detach();
     } catch (const std::system_error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
       return false;
     }
     return true;
