@@ -58,6 +58,7 @@ _REFUSED = {
     "LOAD_LOCALS": "reads its local variables",
 }
 WHILE_LOOP = "has a while loop"
+_SCALARS = frozenset(np.sctypeDict.values())
 _MAX_CONTAINER = 100_000
 # What a module of a library may hold that a function reads.
 _MEMBERS = frozenset((bool, int, float, str, bytes, types.ModuleType))
@@ -486,10 +487,9 @@ class Sandbox:
 
     def _type(self, value: type, name: str) -> Any:
         if issubclass(value, np.generic):
-            try:
-                dtype = np.dtype(value)
-            except TypeError:  # np.integer and other classes of several types
-                raise TraceRefused(f"uses {name}") from None
+            if value not in _SCALARS:  # np.integer and other classes of several
+                raise TraceRefused(f"uses {name}")
+            dtype = np.dtype(value)
             if dtype.kind not in "biuf" or dtype.itemsize > 8:
                 raise TraceRefused(f"uses {name}")
             return type_function(value)
