@@ -1,5 +1,9 @@
 // Elements to Python: scalars, arrays over our memory, bytes, structures.
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -66,6 +70,39 @@ PyObject* scalar(const Tensor& t) {
   }
 }
 
+// Long strings of so many bytes together are copied without the GIL, and their
+// pages taken at once: memory that malloc() got back from one batch is fresh
+// for the next, where each page is a fault (batches of 100 MB: 3.1 GB/s,
+// so 5.8).
+constexpr std::int64_t kLargeStrings = 4 << 20;
+constexpr std::int64_t kLongString = 4096;  // on average
+
+// The memory of bytes that were mostly made one behind the other.
+void take_pages([[maybe_unused]] std::span<PyObject* const> values) {
+#ifdef MADV_POPULATE_WRITE
+  constexpr std::uintptr_t kPage = 4096;
+  const auto take = [](std::uintptr_t begin, std::uintptr_t end) {
+    begin = (begin + kPage - 1) & ~(kPage - 1);
+    end &= ~(kPage - 1);
+    if (begin < end) {
+      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+    }
+  };
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  for (PyObject* value : values) {
+    const auto at = reinterpret_cast<std::uintptr_t>(value);
+    if (at < end || at > end + kPage) {
+      take(begin, end);
+      begin = at;
+    }
+    end = at + sizeof(PyBytesObject) +
+          static_cast<std::uintptr_t>(PyBytes_GET_SIZE(value));
+  }
+  take(begin, end);
+#endif
+}
+
 PyObject* string_array(const Tensor& t) {
   npy_intp dims[NPY_MAXDIMS];
   for (std::size_t i = 0; i < t.rank(); ++i) dims[i] = t.shape()[i];
@@ -74,15 +111,30 @@ PyObject* string_array(const Tensor& t) {
   if (array == nullptr) return nullptr;
   auto** out = static_cast<PyObject**>(
       PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
-  for (std::int64_t i = 0, n = t.num_elements(); i < n; ++i) {
+  const std::int64_t n = t.num_elements();
+  const bool large = t.byte_size() >= std::max(kLargeStrings, n * kLongString);
+  for (std::int64_t i = 0; i < n; ++i) {
     const std::string_view s = t.str(i);
+    // Bytes of one character are shared by all who have them.
+    const char* const from = large && s.size() > 1 ? nullptr : s.data();
     PyObject* value =
-        PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
+        PyBytes_FromStringAndSize(from, static_cast<Py_ssize_t>(s.size()));
     if (value == nullptr) {
       Py_DECREF(array);
       return nullptr;
     }
     Py_XSETREF(out[i], value);
+  }
+  if (large) {
+    Py_BEGIN_ALLOW_THREADS;
+    take_pages({out, static_cast<std::size_t>(n)});
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::string_view s = t.str(i);
+      if (s.size() > 1) {
+        std::memcpy(PyBytes_AS_STRING(out[i]), s.data(), s.size());
+      }
+    }
+    Py_END_ALLOW_THREADS;
   }
   return array;
 }

@@ -381,3 +381,13 @@ def test_dtypes_are_numpys():
     assert np.zeros(2, ps.uint8).dtype == np.uint8
     with pytest.raises(TypeError, match="not a dtype"):
         ps.as_dtype("nonsense")
+
+
+def test_batches_of_long_strings_are_what_they_hold():
+    # From 4 MiB on they are copied in another way; bytes of one character or none
+    # are shared by all of Python.
+    rows = [b"", b"a", bytes(3 << 20), b"b" * (2 << 20), b"\x00", b"cd", b"e" * 70_000]
+    for repeats in (1, 20):
+        (batch,) = ps.Dataset.from_list(rows * repeats).batch(len(rows) * repeats)
+        assert batch.tolist() == rows * repeats
+    assert (b"a"[0], len(b"")) == (97, 0)
