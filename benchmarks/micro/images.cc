@@ -310,6 +310,32 @@ PENSTOCK_BENCH(61, image_one_core) {
   }
 }
 
+PENSTOCK_BENCH(63, jpeg_decoding) {
+  const std::vector<std::string> all = files();
+  const auto pass = [&all](bool plain_libjpeg) {
+    return
+        [&all, options = image::JpegOptions{.plain_libjpeg = plain_libjpeg}] {
+          return time_of([&] {
+            for (const std::string& file : all) {
+              keep(image::decode_jpeg(file, options));
+            }
+          });
+        };
+  };
+  std::int64_t different = 0;
+  for (const std::string& file : all) {
+    const auto ours = image::decode_jpeg(file);
+    const auto plain = image::decode_jpeg(file, {.plain_libjpeg = true});
+    different += !ours.ok() || !plain.ok() || *ours != *plain;
+  }
+  table.at_most("JPEG: pictures that libjpeg alone decodes differently",
+                static_cast<double>(different), "pictures", 0);
+  const auto t = interleave(table.quick() ? 3 : 15, {pass(false), pass(true)});
+  table.reference("  speed of libjpeg alone", median_ratio(t[1], t[0]), "x");
+  table.reference("  a picture",
+                  t[0].best() / 1e3 / static_cast<double>(all.size()), "us");
+}
+
 PENSTOCK_BENCH(62, image_batches) {
   const std::vector<std::string> all = files();
   const std::int64_t images = table.quick() ? 2 * kBatch : 20 * kBatch;
