@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "bindings.h"
+#include "bytes_memory.h"
 #include "compiled_function.h"
 #include "convert.h"
 #include "numpy_api.h"
@@ -35,6 +36,7 @@ void keep_memory_of_batches() {
 NB_MODULE(_penstock, m) {
   if (import_numpy() < 0) throw nb::python_error();
   keep_memory_of_batches();
+  offer_bytes_memory();
   remember_main_thread();
   nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {

@@ -6,7 +6,9 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
+#include "bytes_memory.h"
 #include "convert.h"
 #include "interpreter.h"
 #include "named_tuples.h"
@@ -77,8 +79,9 @@ PyObject* scalar(const Tensor& t) {
 constexpr std::int64_t kLargeStrings = 4 << 20;
 constexpr std::int64_t kLongString = 4096;  // on average
 
-// The memory of bytes that were mostly made one behind the other.
-void take_pages([[maybe_unused]] std::span<PyObject* const> values) {
+// The memory of some of the bytes, which were mostly made one behind the other.
+void take_pages([[maybe_unused]] PyObject* const* values,
+                [[maybe_unused]] std::span<const std::int64_t> which) {
 #ifdef MADV_POPULATE_WRITE
   constexpr std::uintptr_t kPage = 4096;
   const auto take = [](std::uintptr_t begin, std::uintptr_t end) {
@@ -90,7 +93,8 @@ void take_pages([[maybe_unused]] std::span<PyObject* const> values) {
   };
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
-  for (PyObject* value : values) {
+  for (const std::int64_t i : which) {
+    PyObject* const value = values[i];
     const auto at = reinterpret_cast<std::uintptr_t>(value);
     if (at < end || at > end + kPage) {
       take(begin, end);
@@ -113,26 +117,29 @@ PyObject* string_array(const Tensor& t) {
       PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
   const std::int64_t n = t.num_elements();
   const bool large = t.byte_size() >= std::max(kLargeStrings, n * kLongString);
+  std::vector<std::int64_t> to_fill;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::string_view s = t.str(i);
-    // Bytes of one character are shared by all who have them.
-    const char* const from = large && s.size() > 1 ? nullptr : s.data();
-    PyObject* value =
-        PyBytes_FromStringAndSize(from, static_cast<Py_ssize_t>(s.size()));
+    PyObject* value = bytes_in_place(s);
+    if (value == nullptr) {
+      // Bytes of one character are shared by all who have them.
+      const bool later = large && s.size() > 1;
+      value = PyBytes_FromStringAndSize(later ? nullptr : s.data(),
+                                        static_cast<Py_ssize_t>(s.size()));
+      if (later) to_fill.push_back(i);
+    }
     if (value == nullptr) {
       Py_DECREF(array);
       return nullptr;
     }
     Py_XSETREF(out[i], value);
   }
-  if (large) {
+  if (!to_fill.empty()) {
     Py_BEGIN_ALLOW_THREADS;
-    take_pages({out, static_cast<std::size_t>(n)});
-    for (std::int64_t i = 0; i < n; ++i) {
+    take_pages(out, to_fill);
+    for (const std::int64_t i : to_fill) {
       const std::string_view s = t.str(i);
-      if (s.size() > 1) {
-        std::memcpy(PyBytes_AS_STRING(out[i]), s.data(), s.size());
-      }
+      std::memcpy(PyBytes_AS_STRING(out[i]), s.data(), s.size());
     }
     Py_END_ALLOW_THREADS;
   }
@@ -215,8 +222,10 @@ PyObject* tensor_to_python(const Tensor& t) {
   if (t.dtype() == DType::kString) {
     if (t.rank() > 0) return string_array(t);
     const std::string_view s = t.str();
-    return PyBytes_FromStringAndSize(s.data(),
-                                     static_cast<Py_ssize_t>(s.size()));
+    PyObject* const value = bytes_in_place(s);
+    return value != nullptr ? value
+                            : PyBytes_FromStringAndSize(
+                                  s.data(), static_cast<Py_ssize_t>(s.size()));
   }
   if (t.dtype() == DType::kObject) return object_to_python(t);
   return t.rank() == 0 ? scalar(t) : dense_array(t);

@@ -62,16 +62,20 @@ bool begins_with_record(std::string_view bytes) {
          read_length(bytes.substr(0, kHeaderBytes)).ok();
 }
 
-Status check_payload(std::string_view framed) {
-  const std::size_t end = framed.size() - kFooterBytes;
-  const auto stored = load<std::uint32_t>(framed.data() + end);
-  const std::uint32_t computed =
-      masked_crc(framed.substr(kHeaderBytes, end - kHeaderBytes));
+Status check_payload(std::string_view payload, std::string_view footer) {
+  const auto stored = load<std::uint32_t>(footer.data());
+  const std::uint32_t computed = masked_crc(payload);
   if (stored == computed) return absl::OkStatus();
   return bad_checksum("payload", stored, computed);
 }
 
 namespace {
+
+Status check_framed(std::string_view framed) {
+  const std::size_t end = framed.size() - kFooterBytes;
+  return check_payload(framed.substr(kHeaderBytes, end - kHeaderBytes),
+                       framed.substr(end));
+}
 
 std::size_t first_damaged_anywhere(const char* bytes,
                                    const std::int64_t* offsets,
@@ -83,7 +87,7 @@ std::size_t first_damaged_anywhere(const char* bytes,
         static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
     const auto length = read_length(framed.substr(0, kHeaderBytes));
     if (!length.ok() || *length + kFrameBytes != framed.size()) return i;
-    if (verify && !check_payload(framed).ok()) return i;
+    if (verify && !check_framed(framed).ok()) return i;
   }
   return n;
 }
@@ -255,7 +259,7 @@ void RecordSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const std::size_t whole = *length + kFrameBytes;
     SplitRow row{at + kHeaderBytes, *length, at + whole, {}};
     if (verify_) {
-      row.error = check_payload(in.bytes.substr(at, whole));
+      row.error = check_framed(in.bytes.substr(at, whole));
       if (!row.error.ok()) row.error = annotate(row.error, place());
     }
     out.rows.push_back(std::move(row));

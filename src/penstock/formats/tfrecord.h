@@ -32,8 +32,8 @@ StatusOr<std::uint64_t> read_length(std::string_view header);
 /// of a compressed stream; its checksum does not.
 bool begins_with_record(std::string_view bytes);
 
-/// OK if the checksum behind the payload fits; `framed` is a whole record.
-Status check_payload(std::string_view framed);
+/// OK if the checksum behind the payload fits.
+Status check_payload(std::string_view payload, std::string_view footer);
 
 /// The first of records [from, n) whose checksums do not fit, or whose length
 /// is not what its place says; n if there is none. They lie side by side:

@@ -107,6 +107,8 @@ class RowSink {
 struct TransformTraits {
   /// Exactly one element out for each element in, in order.
   bool one_to_one = false;
+  /// Only arranges what it is given: no value is read.
+  bool arranges = false;
   /// Calls code of the user: unknown cost, may block, may throw.
   bool user_code = false;
   /// May stop when its block is overdue, and leave the rest to others.

@@ -6,11 +6,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 
 #include "penstock/base/work_counters.h"
@@ -128,6 +131,26 @@ class LocalReadable final : public ReadableFile {
     const TimeInto timer(counters.read_ns);
     for (;;) {
       const ssize_t n = ::pread(fd_.get(), out.data(), out.size(), offset);
+      if (n >= 0) {
+        counters.read_bytes += n;
+        return static_cast<std::size_t>(n);
+      }
+      if (errno != EINTR) return errno_status(errno, "cannot read", path_);
+    }
+  }
+  StatusOr<std::size_t> read_parts(
+      std::int64_t offset,
+      std::span<const std::span<std::byte>> parts) const override {
+    WorkCounters& counters = work_counters();
+    const TimeInto timer(counters.read_ns);
+    std::vector<iovec> places;
+    for (const std::span<std::byte> part :
+         parts.first(std::min<std::size_t>(parts.size(), IOV_MAX))) {
+      places.push_back({part.data(), part.size()});
+    }
+    for (;;) {
+      const ssize_t n = ::preadv(fd_.get(), places.data(),
+                                 static_cast<int>(places.size()), offset);
       if (n >= 0) {
         counters.read_bytes += n;
         return static_cast<std::size_t>(n);
@@ -321,6 +344,21 @@ StatusOr<std::vector<DirectoryEntry>> FileSystem::list(
 FileSystem& FileSystem::local() {
   static auto* const fs = new LocalFileSystem;
   return *fs;
+}
+
+StatusOr<std::size_t> ReadableFile::read_parts(
+    std::int64_t offset, std::span<const std::span<std::byte>> parts) const {
+  std::size_t have = 0;
+  for (const std::span<std::byte> part : parts) {
+    const auto n = read_at(offset + static_cast<std::int64_t>(have), part);
+    if (!n.ok()) {
+      if (have > 0) break;
+      return n.status();
+    }
+    have += *n;
+    if (*n < part.size()) break;
+  }
+  return have;
 }
 
 Status read_fully(const ReadableFile& file, std::int64_t offset,

@@ -24,6 +24,9 @@ class ReadableFile {
   /// the system gives fewer. 0 at the end.
   virtual StatusOr<std::size_t> read_at(std::int64_t offset,
                                         std::span<std::byte> out) const = 0;
+  /// The same into several places, one filled after the other.
+  virtual StatusOr<std::size_t> read_parts(
+      std::int64_t offset, std::span<const std::span<std::byte>> parts) const;
   /// These bytes will be read soon: a hint, returns at once.
   virtual void will_need(std::int64_t /*offset*/, std::int64_t /*size*/) const {
   }

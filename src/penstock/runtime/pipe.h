@@ -162,6 +162,8 @@ class SegmentPipe final : public Pipe {
   std::vector<std::string> notes;  // rewrites, for explain()
   std::int64_t end_index = 0;
   bool from_index = false;
+  /// Its strings go to the caller as they are.
+  bool strings_for_caller = false;
 
   // Elastic width, for stages found to block.
   bool blocking = false;

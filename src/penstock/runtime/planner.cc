@@ -100,6 +100,16 @@ bool opens_inputs(const Node& node) {
   return false;
 }
 
+/// Strings that go into the parts come out as they are, where they are.
+bool only_arrange(const std::vector<PlannedPart>& parts) {
+  for (const PlannedPart& at : parts) {
+    const Part& part = at.part;
+    if (part.transform && !part.transform->traits().arranges) return false;
+    if (part.sequencer && part.sequencer->traits().permutes) return false;
+  }
+  return true;
+}
+
 /// What restore_index() reads.
 struct SavedIndex {
   std::int64_t index = 0;
@@ -623,6 +633,7 @@ StatusOr<std::unique_ptr<Pipe>> Planner::plan(const NodeRef& top, Mark mark,
       segment->next_index = next;
       segment->end_index = chain->size;
       segment->user_code = chain->user_code;
+      segment->strings_for_caller = prefix_.empty() && only_arrange(parts);
       segment->chain = std::move(chain);
       segment->out.limit = limits[parts.size()];
     }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "penstock/graph/block_hint.h"
 #include "penstock/memory/placement.h"
+#include "penstock/memory/string_memory.h"
 #include "penstock/runtime/pipe.h"
 
 namespace penstock {
@@ -395,6 +396,8 @@ Mark SegmentPipe::take_first_mark() {
 StatusOr<Block> SegmentPipe::materialize(Work& work) {
   std::vector<Block> blocks;
   if (work.from_index) {
+    const StringMemoryScope strings(strings_for_caller ? string_memory()
+                                                       : nullptr);
     PS_RETURN_IF_ERROR(chain->read(work.indices, run_.cancel_flag(), blocks));
   } else {
     const auto parts = static_cast<std::int64_t>(work.input.parts.size());

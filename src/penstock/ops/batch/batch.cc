@@ -161,6 +161,12 @@ class Batch final : public GroupingOp {
  public:
   using GroupingOp::GroupingOp;
 
+  TransformTraits traits() const override {
+    TransformTraits traits;
+    traits.arranges = true;
+    return traits;
+  }
+
   std::string_view op() const override { return "batch"; }
   std::string describe() const override {
     return absl::StrCat("batch(", size_,

@@ -14,6 +14,7 @@
 #include "penstock/graph/block_hint.h"
 #include "penstock/io/file_cache.h"
 #include "penstock/io/http.h"
+#include "penstock/memory/string_memory.h"
 
 namespace penstock::ops {
 namespace {
@@ -78,11 +79,10 @@ class IndexedRecords final : public IndexedSourceOp {
     Result result;
     result.offsets = Buffer::allocate(static_cast<std::size_t>(run.count + 1) *
                                       sizeof(std::int64_t));
-    result.bytes = Buffer::allocate(static_cast<std::size_t>(bytes));
-    if (!result.offsets || !result.bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for ", bytes, " bytes of records"));
-    }
+    const StringMemory own = string_memory_for(pieces, run.count, bytes);
+    result.bytes = Buffer::allocate(static_cast<std::size_t>(
+        own != nullptr ? run.count * any.frame_bytes() : bytes));
+    if (!result.offsets || !result.bytes) return no_memory(bytes);
     result.place()[0] = 0;
     OriginsBuilder origins;
     for (const Piece& piece : pieces) {
@@ -90,13 +90,29 @@ class IndexedRecords final : public IndexedSourceOp {
           OriginPath::extend(run.path, OriginPath::Kind::kInner,
                              static_cast<std::int64_t>(piece.file));
       origins.append(Origins(path, piece.first), 0, piece.count);
+      place(piece, result);
+      if (own != nullptr && !take_memory(piece, own, result)) {
+        return no_memory(bytes);
+      }
       read_piece(piece, context, result);
     }
     Block::Columns columns;
-    const char* const first = result.chars() + any.head_bytes();
-    columns.emplace_back(Tensor::framed_strings(
-        std::move(result.offsets), std::move(result.bytes), first,
-        static_cast<std::uint32_t>(any.frame_bytes()), Shape{run.count}));
+    if (own != nullptr) {
+      std::vector<std::string_view> values;
+      for (const Ref<Buffer>& string : result.strings) {
+        values.push_back(chars(*string, 0, string->size()));
+      }
+      PS_ASSIGN_OR_RETURN(Tensor strings, Tensor::scattered_strings(
+                                              values, std::move(result.strings),
+                                              Shape{run.count}));
+      columns.emplace_back(std::move(strings));
+    } else {
+      const char* const first =
+          chars(*result.bytes, 0, 0).data() + any.head_bytes();
+      columns.emplace_back(Tensor::framed_strings(
+          std::move(result.offsets), std::move(result.bytes), first,
+          static_cast<std::uint32_t>(any.frame_bytes()), Shape{run.count}));
+    }
     out = Block(Structure::leaf(), std::move(columns), run.count,
                 origins.finish());
     for (auto& [row, status] : result.failed) {
@@ -118,15 +134,118 @@ class IndexedRecords final : public IndexedSourceOp {
   };
   /// What a block is made of. Rows that failed have a place and no meaning.
   struct Result {
-    Ref<Buffer> offsets;
-    Ref<Buffer> bytes;
+    Ref<Buffer> offsets;  // of frames, as if they lay side by side
+    Ref<Buffer> bytes;    // where they do; else only what is around payloads
+    std::vector<Ref<Buffer>> strings;  // payloads in memory of their own
     std::vector<std::pair<std::int64_t, Status>> failed;  // rows rise
 
+    bool apart() const { return !strings.empty(); }
     std::int64_t* place() {
       return reinterpret_cast<std::int64_t*>(offsets->data());
     }
-    char* chars() { return reinterpret_cast<char*>(bytes->data()); }
   };
+
+  static std::string_view chars(const Buffer& buffer, std::int64_t from,
+                                std::size_t n) {
+    return {reinterpret_cast<const char*>(buffer.data()) + from, n};
+  }
+  static Status no_memory(std::int64_t bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", bytes, " bytes of records"));
+  }
+
+  /// What is offered, if the records are long and near: each part of a read is
+  /// a request to a server.
+  StringMemory string_memory_for(std::span<const Piece> pieces,
+                                 std::int64_t count, std::int64_t bytes) const {
+    const StringMemory offered = offered_string_memory();
+    if (offered == nullptr || bytes < count * kOwnStringBytes) return nullptr;
+    for (const Piece& piece : pieces) {
+      if (is_http(files_[piece.file].path)) return nullptr;
+    }
+    return offered;
+  }
+
+  void place(const Piece& piece, Result& result) const {
+    const RecordLayout& layout = *files_[piece.file].layout;
+    std::int64_t* const offsets = result.place() + piece.row;
+    layout.place(piece.first, piece.whole, offsets);
+    for (std::int64_t k = piece.whole; k < piece.count; ++k) {
+      offsets[k + 1] = offsets[k] + layout.frame_bytes();
+    }
+  }
+
+  /// Memory for each payload of the piece; false if there is none.
+  bool take_memory(const Piece& piece, StringMemory allocate,
+                   Result& result) const {
+    const std::int64_t frame = files_[piece.file].layout->frame_bytes();
+    const std::int64_t* const offsets = result.place() + piece.row;
+    for (std::int64_t k = 0; k < piece.count; ++k) {
+      result.strings.push_back(allocate(
+          static_cast<std::size_t>(offsets[k + 1] - offsets[k] - frame)));
+      if (!result.strings.back()) return false;
+    }
+    return true;
+  }
+
+  /// The places of bytes [begin, end) of a piece whose payloads lie apart.
+  void parts_of(const Piece& piece, std::int64_t begin, std::int64_t end,
+                Result& result,
+                std::vector<std::span<std::byte>>& parts) const {
+    const RecordLayout& layout = *files_[piece.file].layout;
+    const std::int64_t head = layout.head_bytes();
+    const std::int64_t frame = layout.frame_bytes();
+    const std::int64_t* const offsets = result.place() + piece.row;
+    const auto add = [&](std::byte* to, std::int64_t from, std::int64_t size) {
+      const std::int64_t first = std::max(from, begin);
+      const std::int64_t last = std::min(from + size, end);
+      if (first < last) {
+        parts.emplace_back(to + (first - from),
+                           static_cast<std::size_t>(last - first));
+      }
+    };
+    parts.clear();
+    std::int64_t k =
+        std::upper_bound(offsets, offsets + piece.whole, offsets[0] + begin) -
+        offsets - 1;
+    for (; k < piece.whole && offsets[k] - offsets[0] < end; ++k) {
+      std::int64_t at = offsets[k] - offsets[0];
+      std::byte* const around = result.bytes->data() + (piece.row + k) * frame;
+      Buffer& string = *result.strings[static_cast<std::size_t>(piece.row + k)];
+      const auto payload = static_cast<std::int64_t>(string.size());
+      add(around, at, head);
+      add(string.data(), at += head, payload);
+      add(around + head, at + payload, frame - head);
+    }
+  }
+
+  /// Looks at records [k, k + n) of the piece.
+  template <class Fail>
+  void check(const Piece& piece, std::int64_t k, std::int64_t n,
+             const Result& result, const std::int64_t* offsets,
+             const Fail& fail) const {
+    const RecordLayout& layout = *files_[piece.file].layout;
+    if (!result.apart()) {
+      layout.check(
+          piece.first + k, n, offsets + k, chars(*result.bytes, 0, 0).data(),
+          [&](std::int64_t i, const Status& bad) { fail(k + i, bad); });
+      return;
+    }
+    const std::int64_t head = layout.head_bytes();
+    const std::int64_t frame = layout.frame_bytes();
+    for (const std::int64_t end = k + n; k < end; ++k) {
+      const std::int64_t around = (piece.row + k) * frame;
+      const Buffer& string =
+          *result.strings[static_cast<std::size_t>(piece.row + k)];
+      const Status status = layout.check_apart(
+          piece.first + k,
+          chars(*result.bytes, around, static_cast<std::size_t>(head)),
+          chars(string, 0, string.size()),
+          chars(*result.bytes, around + head,
+                static_cast<std::size_t>(frame - head)));
+      if (!status.ok()) fail(k, status);
+    }
+  }
 
   std::vector<Piece> pieces_of(const IndexRun& run) const {
     std::vector<Piece> pieces;
@@ -163,11 +282,7 @@ class IndexedRecords final : public IndexedSourceOp {
                   Result& result) const {
     const IndexedFile& file = files_[piece.file];
     const RecordLayout& layout = *file.layout;
-    std::int64_t* const offsets = result.place() + piece.row;
-    layout.place(piece.first, piece.whole, offsets);
-    for (std::int64_t k = piece.whole; k < piece.count; ++k) {
-      offsets[k + 1] = offsets[k] + layout.frame_bytes();
-    }
+    const std::int64_t* const offsets = result.place() + piece.row;
     const auto fail = [&](std::int64_t k, const Status& status) {
       result.failed.emplace_back(
           piece.row + k, annotate(status, quoted_name(file.path) + ": "));
@@ -190,16 +305,13 @@ class IndexedRecords final : public IndexedSourceOp {
       if (context.cancelled()) {
         status = absl::CancelledError("cancelled");
       } else {
-        status = read_on(**opened, from, want, piece.count > 1,
-                         result.bytes->data() + offsets[0], have);
+        status = read_on(**opened, from, want, piece, result, have);
       }
       const std::int64_t n =
           std::upper_bound(offsets + k + 1, offsets + piece.whole + 1,
                            offsets[0] + have) -
           (offsets + k + 1);
-      layout.check(
-          piece.first + k, n, offsets + k, result.chars(),
-          [&](std::int64_t i, const Status& bad) { fail(k + i, bad); });
+      check(piece, k, n, result, offsets, fail);
       k += n;
       if (status.ok()) continue;
       for (; k < piece.whole; ++k) fail(k, status);
@@ -207,17 +319,24 @@ class IndexedRecords final : public IndexedSourceOp {
     for (; k < piece.count; ++k) fail(k, layout.failure());
   }
 
-  /// Reads bytes [from + have, from + want) of the file behind the `have` that
-  /// are in `out`, and counts them: also those before a failure.
+  /// Reads bytes [from + have, from + want) of the file behind the `have` of
+  /// the piece that are there, and counts them: also those before a failure.
   Status read_on(const ReadableFile& file, std::int64_t from, std::int64_t want,
-                 bool onward, std::byte* out, std::int64_t& have) const {
+                 const Piece& piece, Result& result, std::int64_t& have) const {
+    std::vector<std::span<std::byte>> parts;
+    const auto read = [&]() -> StatusOr<std::size_t> {
+      if (result.apart()) {
+        parts_of(piece, have, want, result, parts);
+        return file.read_parts(from + have, parts);
+      }
+      std::byte* const out = result.bytes->data() + result.place()[piece.row];
+      return file.read_at(from + have,
+                          {out + have, static_cast<std::size_t>(want - have)});
+    };
     const std::int64_t before = work_counters().read_ns;
     const std::int64_t began = from + have;
     while (have < want) {
-      PS_ASSIGN_OR_RETURN(
-          const std::size_t n,
-          file.read_at(from + have,
-                       {out + have, static_cast<std::size_t>(want - have)}));
+      PS_ASSIGN_OR_RETURN(const std::size_t n, read());
       if (n == 0) {
         return absl::DataLossError(absl::StrCat("the file ends at ",
                                                 from + have, ", ", want - have,
@@ -231,7 +350,7 @@ class IndexedRecords final : public IndexedSourceOp {
     const bool slow = work_counters().read_ns - before > end - began;
     const bool was_slow = slow_.load(std::memory_order_relaxed);
     if (slow != was_slow) slow_.store(slow, std::memory_order_relaxed);
-    if (slow && onward &&
+    if (slow && piece.count > 1 &&
         (!was_slow || began / kAdviseAhead != end / kAdviseAhead)) {
       file.will_need(end, kAdviseAhead);
     }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "penstock/graph/operator.h"
@@ -37,6 +38,10 @@ class RecordLayout {
   virtual void check(std::int64_t first, std::int64_t count,
                      const std::int64_t* offsets, const char* bytes,
                      const Damaged& damaged) const = 0;
+  /// Looks at record `i`, whose payload lies apart from what is around it.
+  virtual Status check_apart(std::int64_t i, std::string_view head,
+                             std::string_view payload,
+                             std::string_view tail) const = 0;
 };
 
 struct IndexedFile {

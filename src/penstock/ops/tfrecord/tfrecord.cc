@@ -49,24 +49,33 @@ class TFRecordLayout final : public RecordLayout {
          (k = tfrecord::first_damaged(bytes, offsets, k, n, verify_)) < n;
          ++k) {
       const std::int64_t i = first + static_cast<std::int64_t>(k);
+      const std::string_view framed(
+          bytes + offsets[k],
+          static_cast<std::size_t>(offsets[k + 1] - offsets[k]));
+      const std::size_t payload = framed.size() - tfrecord::kFrameBytes;
       damaged(static_cast<std::int64_t>(k),
-              annotate(what_is_wrong({bytes + offsets[k],
-                                      static_cast<std::size_t>(offsets[k + 1] -
-                                                               offsets[k])}),
-                       record_place(i, index_.offset(i))));
+              check_apart(i, framed.substr(0, tfrecord::kHeaderBytes),
+                          framed.substr(tfrecord::kHeaderBytes, payload),
+                          framed.substr(tfrecord::kHeaderBytes + payload)));
     }
+  }
+  Status check_apart(std::int64_t i, std::string_view head,
+                     std::string_view payload,
+                     std::string_view tail) const override {
+    return annotate(what_is_wrong(head, payload, tail),
+                    record_place(i, index_.offset(i)));
   }
 
  private:
-  static Status what_is_wrong(std::string_view framed) {
-    const auto length =
-        tfrecord::read_length(framed.substr(0, tfrecord::kHeaderBytes));
+  Status what_is_wrong(std::string_view head, std::string_view payload,
+                       std::string_view tail) const {
+    const auto length = tfrecord::read_length(head);
     if (!length.ok()) return length.status();
-    if (*length + tfrecord::kFrameBytes != framed.size()) {
+    if (*length != payload.size()) {
       return absl::DataLossError(
           "the file has changed since its index was made");
     }
-    return tfrecord::check_payload(framed);
+    return verify_ ? tfrecord::check_payload(payload, tail) : absl::OkStatus();
   }
 
   const tfrecord::Index index_;
