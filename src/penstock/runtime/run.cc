@@ -275,6 +275,18 @@ std::int64_t Run::rows_worth_waking() const {
   return std::max<std::int64_t>(1, rows);
 }
 
+bool Run::refill_pays() const {
+  const std::int64_t ready = root_->out.ready_bytes();
+  const std::int64_t room = soft_limit_ - ready;
+  if (room >= ready) return true;
+  if (room <= 0) return false;
+  const double rows = static_cast<double>(root_->out.ready_rows()) *
+                      static_cast<double>(room) / static_cast<double>(ready);
+  return rows * static_cast<double>(recent_work_ns_) >=
+         static_cast<double>(kRefillWorthNs) *
+             static_cast<double>(recent_rows_);
+}
+
 bool Run::refill_due(std::int64_t now) {
   const std::int64_t worth = rows_worth_waking();
   const std::int64_t room = room_ahead();
@@ -353,7 +365,7 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   }
   if (cancelled_.load(std::memory_order_relaxed)) return Fetch::kCancelled;
   Fetch result = Fetch::kEnd;
-  const bool was_full = root_->out.ready_bytes() >= soft_limit_;
+  const bool was_due = refill_pays();
   if (root_->out.ready_rows() > 0) {
     Item item = root_->out.take(kUnlimited);
     // A segment files its result as one part; a cut leaves a slice of it.
@@ -373,10 +385,11 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
   }
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
-  const bool wake = result == Fetch::kBlock &&
-                    (bounded_ ? refill_due(last_return_)
-                              : (was_full || root_->out.ready_items() <= 2) &&
-                                    workers_needed(last_return_));
+  const bool wake =
+      result == Fetch::kBlock && (bounded_ ? refill_due(last_return_)
+                                           : ((!was_due && refill_pays()) ||
+                                              root_->out.ready_items() <= 2) &&
+                                                 workers_needed(last_return_));
   if (tracer_) {
     trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
   }

@@ -319,6 +319,10 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t rows_worth_waking() const;
   /// Rows that may be started now beyond those on their way.
   std::int64_t room_ahead() const;
+  /// Without a prefetch(n): half of what may lie ready is gone, or so much that
+  /// making it takes several times as long as to wake for it.
+  bool refill_pays() const;
+  static constexpr std::int64_t kRefillWorthNs = 200'000;
   // What waking costs the one who wakes and the one who is woken.
   static constexpr std::int64_t kWakeWorthNs = 40'000;
   /// While all cores work for this run, a consumer that was just woken is left
