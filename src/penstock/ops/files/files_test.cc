@@ -341,6 +341,65 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
               HasSubstr("not a .npy array"));
 }
 
+std::string npy_of_rows(std::int64_t rows) {
+  std::string dict = "{'descr': '<i8', 'fortran_order': False, 'shape': (" +
+                     std::to_string(rows) + ", 2), }";
+  dict.append(128 - 10 - dict.size() - 1, ' ').push_back('\n');
+  std::string bytes = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + dict;
+  for (std::int64_t i = 0; i < 2 * rows; ++i) {
+    bytes.append(reinterpret_cast<const char*>(&i), sizeof(i));
+  }
+  return bytes;
+}
+
+TEST(Npy, GivesTheRowsThatAShorterFileStillHas) {
+  constexpr std::int64_t kRows = 5'000;
+  constexpr std::int64_t kLeft = 1'234;
+  for (const bool in_order : {true, false}) {
+    const std::string path = put(npy_of_rows(kRows));
+    const std::string next = put(npy_of_rows(3));
+    Dataset ds = Dataset::npy({path, next});
+    ASSERT_THAT(drain(ds), SizeIs(kRows + 3));
+    if (!in_order) ds = ds.shuffle(kGlobal, 1);
+    std::filesystem::resize_file(path, 128 + 16 * kLeft + 15);
+    for (const bool again : {false, true}) {
+      std::int64_t whole = 0;
+      std::int64_t lost = 0;
+      for (const std::string& each : drain(ds)) {
+        if (!each.starts_with('[')) {
+          ++lost;
+          EXPECT_THAT(each, AllOf(HasSubstr(path), HasSubstr(": row "),
+                                  HasSubstr("the file is shorter than")));
+        } else {
+          ++whole;
+        }
+      }
+      EXPECT_EQ(whole, kLeft + 3) << in_order;
+      EXPECT_EQ(lost, kRows - kLeft) << in_order;
+      // What is in the file now is another's, or zeros.
+      if (!again) std::ofstream(path, std::ios::binary) << npy_of_rows(kRows);
+    }
+  }
+  const std::string path = put(npy_of_rows(kRows));
+  const Dataset ds = Dataset::npy(path);
+  std::filesystem::resize_file(path, 128 + 16 * kLeft);
+  EXPECT_EQ(ds.at(kLeft - 1)[0].as<std::int64_t>()[0], 2 * kLeft - 2);
+  EXPECT_THAT(error_of([&] { ds.at(kLeft); }),
+              AllOf(HasSubstr("row 1234 at byte 19872"),
+                    HasSubstr("than the 80128 bytes"),
+                    HasSubstr("lost from byte 19872 on")));
+}
+
+TEST(Npy, RowsThatAreHeldTurnIntoZerosWhenTheirFileShrinks) {
+  const std::string path = put(npy_of_rows(5'000));
+  const auto batches = Dataset::npy(path).batch(5'000).to_list();
+  const Tensor& all = batches[0][0];
+  std::filesystem::resize_file(path, 0);
+  std::int64_t sum = 0;
+  for (const std::int64_t x : all.as<std::int64_t>()) sum += x;
+  EXPECT_EQ(sum, 0);
+}
+
 TEST(ImageFolder, TellsItsClasses) {
   const std::string root = fresh_path();
   for (const char* c : {"/b", "/a", "/c"}) {
