@@ -28,12 +28,16 @@ std::string put(std::string_view bytes) {
   return path;
 }
 
-std::string gzip(std::string_view bytes) {
-  auto compressor = Compressor::make(Compression::kGzip).value();
+std::string compressed_with(Compression compression, std::string_view bytes) {
+  auto compressor = Compressor::make(compression).value();
   std::string out;
   EXPECT_TRUE(compressor->add(bytes, out).ok());
   EXPECT_TRUE(compressor->finish(out).ok());
   return out;
+}
+
+std::string gzip(std::string_view bytes) {
+  return compressed_with(Compression::kGzip, bytes);
 }
 
 std::string many_lines(int n) {
@@ -235,6 +239,32 @@ TEST(Tar, TheLastSampleMustNotLeaveTheArchiveEither) {
       {.fields = {"x"}}));
   ASSERT_THAT(got, SizeIs(2));
   EXPECT_THAT(got[1], HasSubstr("'../b.x' leads out of the archive"));
+}
+
+TEST(Csv, SaysThatAFileIsCompressed) {
+  for (const Compression c :
+       {Compression::kGzip, Compression::kZlib, Compression::kZstd}) {
+    const std::string file = put(compressed_with(c, "a,b\n1,x\n2,y\n"));
+    const auto reason = HasSubstr(absl::StrCat(
+        "set compression to ", to_absl(compression_name(c)), " or auto"));
+    EXPECT_THAT(error_of([&] { Dataset::csv(file); }), reason);
+    const CsvOptions options = {
+        .columns = {{"a", DType::kInt64}, {"b", DType::kString}}};
+    EXPECT_THAT(drain(Dataset::csv(file, options)),
+                ElementsAre(AllOf(HasSubstr(file), reason)));
+  }
+  // Begins as zlib does, and is text.
+  EXPECT_THAT(drain(Dataset::csv(put("x^,b\n1,2\n"))), SizeIs(1));
+}
+
+TEST(Jsonl, SaysThatAFileIsCompressed) {
+  for (const Compression c : {Compression::kGzip, Compression::kZstd}) {
+    const auto got = drain(Dataset::jsonl(
+        put(compressed_with(c, "{\"a\": 1}\n")), {{"a", DType::kInt64}}));
+    ASSERT_FALSE(got.empty());
+    EXPECT_THAT(got[0], HasSubstr(absl::StrCat("set compression to ",
+                                               to_absl(compression_name(c)))));
+  }
 }
 
 TEST(Csv, RecordAboveTheLimitIsAnErrorInItsPlace) {
