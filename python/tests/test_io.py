@@ -7,7 +7,10 @@ import io
 import os
 import pathlib
 import pickle
+import signal
 import struct
+import subprocess
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -369,8 +372,47 @@ def test_an_npy_file_that_became_shorter_is_an_error(tmp_path):
     assert len(ds.to_list()) == 100_000
     with open(path, "wb") as file:  # the same file, not another in its place
         np.save(file, np.arange(3))
-    with pytest.raises(ps.DataLossError, match="is shorter than"):
-        ds.to_list()
+    rows, found = iter(ds), []
+    with pytest.raises(ps.DataLossError, match=r"x\.npy': row 3 at byte 152: .*is sh"):
+        found.extend(rows)
+    assert found == [0, 1, 2]
+
+
+_SHRINK = """
+import faulthandler, signal, sys
+import numpy as np, penstock as ps
+path, when = sys.argv[1:]
+if when == "before":
+    faulthandler.enable()
+ds = ps.Dataset.npy(path)
+batch = next(iter(ds.batch(100_000)))
+if when == "after":
+    faulthandler.enable()
+open(path, "r+b").truncate(8000)
+print(int(batch.sum()) == int(np.arange(984).sum()))
+try:
+    ds.map(lambda x: x + 1).to_list()
+except ps.DataLossError as error:
+    print("row 984 at byte 8000" in str(error))
+if when == "raise":
+    signal.raise_signal(signal.SIGBUS)
+"""
+
+
+@pytest.mark.parametrize("when", ["never", "before", "after", "raise"])
+def test_an_array_whose_file_shrinks_turns_into_zeros(tmp_path, when):
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(100_000))
+    done = subprocess.run(
+        [sys.executable, "-c", _SHRINK, str(path), when],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["True", "True"], done.stderr
+    # A signal that somebody sends ends the process, as without penstock.
+    assert done.returncode == (-signal.SIGBUS if when == "raise" else 0)
+    assert ("Fatal Python error" in done.stderr) == (when == "after")
 
 
 @pytest.mark.parametrize("kind", ["GZIP", "ZLIB", "ZSTD"])

@@ -176,7 +176,8 @@ bool HttpServer::answer(int socket, Request request) {
   std::string_view send = body;
   const bool cut = a.cut >= 0 && a.cut < static_cast<std::int64_t>(body.size());
   if (cut) send = send.substr(0, static_cast<std::size_t>(a.cut));
-  return send_all(socket, send) && !cut && a.length;
+  return send_all(socket, send) && !cut && send_all(socket, a.excess) &&
+         a.length;
 }
 
 }  // namespace penstock::testing

@@ -30,7 +30,8 @@ class HttpServer {
     int stall_ms = 0;        // before the body
     std::int64_t shift = 0;  // sends what lies so far behind what was asked for
     std::string etag = "\"1\"";
-    std::string more = {};  // header lines, each with its end
+    std::string more = {};    // header lines, each with its end
+    std::string excess = {};  // what is sent behind the body
   };
 
   HttpServer();

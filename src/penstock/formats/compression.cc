@@ -309,6 +309,12 @@ bool looks_like_zlib(std::string_view bytes, bool whole) {
   return inflate.complete() || !whole;
 }
 
+std::string text_compression_hint(std::string_view bytes, bool whole) {
+  const bool known = sniff_compression(bytes, false) != Compression::kNone;
+  return known || looks_like_zlib(bytes, whole) ? compression_hint(bytes)
+                                                : std::string();
+}
+
 std::unique_ptr<Decompressor> Decompressor::make(Compression compression) {
   if (compression == Compression::kZstd) {
     return std::make_unique<ZstdDecompress>();

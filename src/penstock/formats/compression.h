@@ -32,6 +32,10 @@ std::string compression_hint(std::string_view bytes);
 /// not a text that begins like it ("x^2"): they are inflated to see.
 bool looks_like_zlib(std::string_view bytes, bool whole);
 
+/// compression_hint() for a file that should be text, of which some begin as
+/// zlib does; `whole` as above.
+std::string text_compression_hint(std::string_view bytes, bool whole);
+
 class Decompressor {
  public:
   virtual ~Decompressor() = default;

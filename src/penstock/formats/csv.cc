@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "penstock/formats/compression.h"
 
 namespace penstock {
 namespace {
@@ -310,6 +311,17 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const std::size_t next = newline == std::string_view::npos ? size : end + 1;
     if (end > at && in.bytes[end - 1] == '\r') --end;
     if (header || end == at) {
+      if (header && end > at && record == 0) {
+        // Else all up to the first line feed, and that is often everything,
+        // would pass for the header.
+        const std::string hint =
+            text_compression_hint(in.bytes.substr(at), in.at_end);
+        if (!hint.empty()) {
+          out.fail(at, invalid_argument("header at byte ", offset,
+                                        ": it is no text", hint));
+          return;
+        }
+      }
       if (checked && end > at) {
         const std::string_view own = in.bytes.substr(at, end - at);
         if (!fits(own)) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "penstock/formats/compression.h"
 #include "penstock/formats/json_columns.h"
 #include "penstock/formats/json_tokens.h"
 #include "penstock/memory/visit_dtype.h"
@@ -175,7 +176,8 @@ class LineReader {
     }
     if (wrong_with != nullptr) {
       if (lines.size() == 1) {
-        fail(row, malformed(wrong_with));
+        fail(row, malformed(absl::StrCat(wrong_with,
+                                         text_compression_hint(text, true))));
         return;
       }
       // What is wrong with one line of them is said of it alone.

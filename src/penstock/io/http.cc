@@ -235,6 +235,9 @@ bool may_pass(CURLcode code) {
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
+    // What another answer left on a connection that was kept.
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
       return true;
     default:
       return false;
@@ -489,9 +492,13 @@ class HttpFile final : public ReadableFile {
     first_.resize(n);
     first_.shrink_to_fit();
     version_ = reply.version();
+    // Of an empty file no range can be had; others do not begin behind their
+    // end, whatever such a server says.
+    const bool refused = reply.status == 416 && reply.total != 0;
     size_ = whole ? reply.length : reply.total;
     if (size_ < 0 && n < kFirstBytes) size_ = static_cast<std::int64_t>(n);
-    if (size_ >= 0 && (!whole || size_ <= static_cast<std::int64_t>(n))) {
+    if (!refused && size_ >= 0 &&
+        (!whole || size_ <= static_cast<std::int64_t>(n))) {
       return absl::OkStatus();
     }
     // No ranges, or no size.

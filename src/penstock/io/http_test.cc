@@ -150,6 +150,33 @@ TEST_F(Http, AServerWithoutRangesIsReadOnce) {
   EXPECT_EQ(server_.requests(), asked);
 }
 
+TEST_F(Http, AServerThatRefusesRangesIsReadAsAWhole) {
+  server_.answer_with([](const Request& request) {
+    return Answer{.status = request.last >= 0 ? 416 : 0};
+  });
+  for (const std::size_t size : {0, 1'000, 3'000'000}) {
+    const std::string path = absl::StrCat("/refused", size);
+    server_.serve(path, pattern(size));
+    const auto got = read_all(server_.url(path));
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_TRUE(*got == pattern(size)) << size << " " << got->size();
+  }
+}
+
+TEST_F(Http, BytesBehindABodyAreNotTheNextAnswer) {
+  server_.serve("/more", "hello");
+  server_.serve("/next", "next");
+  server_.answer_with([](const Request& request) {
+    return Answer{.excess = request.path == "/more" ? "and more" : ""};
+  });
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(*read_all(server_.url("/more")), "hello");
+    const auto next = read_all(server_.url("/next"));
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_EQ(*next, "next");
+  }
+}
+
 TEST_F(Http, AServerThatDoesNotTellTheSizeIsReadToTheEnd) {
   const std::string body = pattern(2 << 20);
   server_.serve("/whole", body);

@@ -7,10 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace penstock {
 
-StatusOr<Ref<Buffer>> map_file(const std::string& path) {
+StatusOr<MappedFile> MappedFile::open(const std::string& path) {
   // Without waiting for somebody to write into a pipe.
   const int fd = path.find('\0') == std::string::npos
                      ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -34,7 +35,7 @@ StatusOr<Ref<Buffer>> map_file(const std::string& path) {
     if (!S_ISREG(info.st_mode)) {
       return invalid_argument("'", path, "' is not a file");
     }
-    return Buffer::allocate(1);
+    return of(Buffer::allocate(1));
   }
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   const int error = errno;
@@ -43,7 +44,33 @@ StatusOr<Ref<Buffer>> map_file(const std::string& path) {
     return make_error(StatusCode::kResourceExhausted, "cannot map '", path,
                       "': ", std::strerror(error));
   }
-  return Buffer::external(data, size, [data, size] { ::munmap(data, size); });
+  GuardedMapping* const guard = guard_mapping(data, size);
+  MappedFile out = of(Buffer::external(data, size, [data, size, guard] {
+    end_guard(guard);
+    ::munmap(data, size);
+  }));
+  out.path_ = path;
+  out.guard_ = guard;
+  out.device_ = info.st_dev;
+  out.inode_ = info.st_ino;
+  return out;
+}
+
+MappedFile MappedFile::of(Ref<Buffer> bytes) {
+  MappedFile out;
+  out.bytes_ = std::move(bytes);
+  return out;
+}
+
+std::size_t MappedFile::intact() const {
+  if (guard_ == nullptr) return bytes_->size();
+  struct stat info = {};
+  // One that is gone, or has another in its place, keeps its bytes.
+  if (::stat(path_.c_str(), &info) == 0 && info.st_dev == device_ &&
+      info.st_ino == inode_) {
+    note_intact(guard_, static_cast<std::size_t>(info.st_size));
+  }
+  return guard_->intact.load();
 }
 
 }  // namespace penstock

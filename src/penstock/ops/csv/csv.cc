@@ -143,6 +143,11 @@ StatusOr<std::vector<CsvColumn>> infer_columns(FileSystem& fs,
       return annotate(failed, absl::StrCat("csv: ", quoted_name(path), ": "));
     }
   }
+  const std::string packed = text_compression_hint(bytes, in.at_end);
+  if (!packed.empty()) {
+    return invalid_argument("csv: ", quoted_name(path), ": it is no text",
+                            packed);
+  }
   if (cut.rows.empty()) {
     return invalid_argument(
         "csv: columns must be given where the first file "

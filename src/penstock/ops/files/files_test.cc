@@ -28,12 +28,16 @@ std::string put(std::string_view bytes) {
   return path;
 }
 
-std::string gzip(std::string_view bytes) {
-  auto compressor = Compressor::make(Compression::kGzip).value();
+std::string compressed_with(Compression compression, std::string_view bytes) {
+  auto compressor = Compressor::make(compression).value();
   std::string out;
   EXPECT_TRUE(compressor->add(bytes, out).ok());
   EXPECT_TRUE(compressor->finish(out).ok());
   return out;
+}
+
+std::string gzip(std::string_view bytes) {
+  return compressed_with(Compression::kGzip, bytes);
 }
 
 std::string many_lines(int n) {
@@ -237,6 +241,32 @@ TEST(Tar, TheLastSampleMustNotLeaveTheArchiveEither) {
   EXPECT_THAT(got[1], HasSubstr("'../b.x' leads out of the archive"));
 }
 
+TEST(Csv, SaysThatAFileIsCompressed) {
+  for (const Compression c :
+       {Compression::kGzip, Compression::kZlib, Compression::kZstd}) {
+    const std::string file = put(compressed_with(c, "a,b\n1,x\n2,y\n"));
+    const auto reason = HasSubstr(absl::StrCat(
+        "set compression to ", to_absl(compression_name(c)), " or auto"));
+    EXPECT_THAT(error_of([&] { Dataset::csv(file); }), reason);
+    const CsvOptions options = {
+        .columns = {{"a", DType::kInt64}, {"b", DType::kString}}};
+    EXPECT_THAT(drain(Dataset::csv(file, options)),
+                ElementsAre(AllOf(HasSubstr(file), reason)));
+  }
+  // Begins as zlib does, and is text.
+  EXPECT_THAT(drain(Dataset::csv(put("x^,b\n1,2\n"))), SizeIs(1));
+}
+
+TEST(Jsonl, SaysThatAFileIsCompressed) {
+  for (const Compression c : {Compression::kGzip, Compression::kZstd}) {
+    const auto got = drain(Dataset::jsonl(
+        put(compressed_with(c, "{\"a\": 1}\n")), {{"a", DType::kInt64}}));
+    ASSERT_FALSE(got.empty());
+    EXPECT_THAT(got[0], HasSubstr(absl::StrCat("set compression to ",
+                                               to_absl(compression_name(c)))));
+  }
+}
+
 TEST(Csv, RecordAboveTheLimitIsAnErrorInItsPlace) {
   const auto got = drain(Dataset::csv(
       put("a\n1\n" + std::string(50, '2') + "\n3\n"),
@@ -339,6 +369,65 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
               HasSubstr("No such file"));
   EXPECT_THAT(error_of([] { Dataset::npy(put("")); }),
               HasSubstr("not a .npy array"));
+}
+
+std::string npy_of_rows(std::int64_t rows) {
+  std::string dict = "{'descr': '<i8', 'fortran_order': False, 'shape': (" +
+                     std::to_string(rows) + ", 2), }";
+  dict.append(128 - 10 - dict.size() - 1, ' ').push_back('\n');
+  std::string bytes = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + dict;
+  for (std::int64_t i = 0; i < 2 * rows; ++i) {
+    bytes.append(reinterpret_cast<const char*>(&i), sizeof(i));
+  }
+  return bytes;
+}
+
+TEST(Npy, GivesTheRowsThatAShorterFileStillHas) {
+  constexpr std::int64_t kRows = 5'000;
+  constexpr std::int64_t kLeft = 1'234;
+  for (const bool in_order : {true, false}) {
+    const std::string path = put(npy_of_rows(kRows));
+    const std::string next = put(npy_of_rows(3));
+    Dataset ds = Dataset::npy({path, next});
+    ASSERT_THAT(drain(ds), SizeIs(kRows + 3));
+    if (!in_order) ds = ds.shuffle(kGlobal, 1);
+    std::filesystem::resize_file(path, 128 + 16 * kLeft + 15);
+    for (const bool again : {false, true}) {
+      std::int64_t whole = 0;
+      std::int64_t lost = 0;
+      for (const std::string& each : drain(ds)) {
+        if (!each.starts_with('[')) {
+          ++lost;
+          EXPECT_THAT(each, AllOf(HasSubstr(path), HasSubstr(": row "),
+                                  HasSubstr("the file is shorter than")));
+        } else {
+          ++whole;
+        }
+      }
+      EXPECT_EQ(whole, kLeft + 3) << in_order;
+      EXPECT_EQ(lost, kRows - kLeft) << in_order;
+      // What is in the file now is another's, or zeros.
+      if (!again) std::ofstream(path, std::ios::binary) << npy_of_rows(kRows);
+    }
+  }
+  const std::string path = put(npy_of_rows(kRows));
+  const Dataset ds = Dataset::npy(path);
+  std::filesystem::resize_file(path, 128 + 16 * kLeft);
+  EXPECT_EQ(ds.at(kLeft - 1)[0].as<std::int64_t>()[0], 2 * kLeft - 2);
+  EXPECT_THAT(error_of([&] { ds.at(kLeft); }),
+              AllOf(HasSubstr("row 1234 at byte 19872"),
+                    HasSubstr("than the 80128 bytes"),
+                    HasSubstr("lost from byte 19872 on")));
+}
+
+TEST(Npy, RowsThatAreHeldTurnIntoZerosWhenTheirFileShrinks) {
+  const std::string path = put(npy_of_rows(5'000));
+  const auto batches = Dataset::npy(path).batch(5'000).to_list();
+  const Tensor& all = batches[0][0];
+  std::filesystem::resize_file(path, 0);
+  std::int64_t sum = 0;
+  for (const std::int64_t x : all.as<std::int64_t>()) sum += x;
+  EXPECT_EQ(sum, 0);
 }
 
 TEST(ImageFolder, TellsItsClasses) {

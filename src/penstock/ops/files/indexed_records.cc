@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "penstock/base/work_counters.h"
+#include "penstock/formats/splitter.h"
 #include "penstock/graph/block_hint.h"
 #include "penstock/io/file_cache.h"
 #include "penstock/io/http.h"
@@ -314,7 +315,10 @@ class IndexedRecords final : public IndexedSourceOp {
       check(piece, k, n, result, offsets, fail);
       k += n;
       if (status.ok()) continue;
-      for (; k < piece.whole; ++k) fail(k, status);
+      for (; k < piece.whole; ++k) {
+        const std::int64_t i = piece.first + k;
+        fail(k, annotate(status, record_place(i, layout.offset(i))));
+      }
     }
     for (; k < piece.count; ++k) fail(k, layout.failure());
   }
@@ -338,9 +342,9 @@ class IndexedRecords final : public IndexedSourceOp {
     while (have < want) {
       PS_ASSIGN_OR_RETURN(const std::size_t n, read());
       if (n == 0) {
-        return absl::DataLossError(absl::StrCat("the file ends at ",
-                                                from + have, ", ", want - have,
-                                                " bytes too early"));
+        PS_ASSIGN_OR_RETURN(const std::int64_t size, file.size());
+        return absl::DataLossError(absl::StrCat(
+            "truncated: the file ends at byte ", size, " since it shrank"));
       }
       have += static_cast<std::int64_t>(n);
     }

@@ -438,6 +438,34 @@ TEST(TFRecord, FileThatChangedBehindItsIndexIsNoticed) {
               ElementsAre("a", "bbbbbbb"));
 }
 
+TEST(TFRecord, AFileThatShrankNamesRecordByteAndItsEnd) {
+  const auto records = numbered(60, 5'000);  // reads of several records
+  const std::string path = written(records);
+  const Dataset ds = Dataset::tfrecord(path);
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < 20; ++i) {
+    begin += 16 + static_cast<std::int64_t>(records[i].size());
+  }
+  const std::int64_t end = begin + 30;
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(end));
+  const std::string ends = "truncated: the file ends at byte " +
+                           std::to_string(end) + " since it shrank";
+  const auto got = drain(ds);
+  ASSERT_THAT(got, SizeIs(60));
+  for (std::size_t i = 0; i < 60; ++i) {
+    if (i < 20) {
+      EXPECT_THAT(got[i], HasSubstr(records[i]));
+      continue;
+    }
+    EXPECT_THAT(got[i],
+                HasSubstr("'" + path + "': record " + std::to_string(i) +
+                          " at byte " + std::to_string(begin) + ": " + ends));
+    begin += 16 + static_cast<std::int64_t>(records[i].size());
+  }
+  EXPECT_THAT(error_of([&] { ds.at(50); }),
+              AllOf(HasSubstr("record 50 at byte "), HasSubstr(ends)));
+}
+
 TEST(TFRecordIndex, IsWrittenBesideTheFileAndUsed) {
   const std::string path = written(numbered(200));
   const std::string beside = ops::index_path(path);
