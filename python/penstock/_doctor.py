@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _arguments as check
+from penstock import _doctor_files as files
 from penstock import _doctor_probe as probe
 from penstock import _doctor_trials as trials
 from penstock import _penstock
@@ -378,6 +379,7 @@ class Observation:
         _add_native_forms(self.plan, stages)
         if self.elements:
             trials.add_trials(self.plan, stages)
+            files.add_files(self.plan, stages, self.seconds)
         staged = sum(s["cpu_s"] for s in stages)
         engine = (
             self.seen.cpu_budget

@@ -390,6 +390,20 @@ def a_checksum_without_the_gil(tmp):
 
 
 @healthy
+def a_function_that_opens_a_file_and_computes(tmp):
+    path = os.path.join(tmp, "seed")
+    with open(path, "wb") as file:
+        file.write(b"7")
+    data = bytes(3_000_000)
+
+    def checks(x):
+        with open(path, "rb") as file:
+            return np.int64(zlib.crc32(data, int(file.read())) + x)
+
+    return R(N).map(checks, executor="thread").batch(4), None
+
+
+@healthy
 def unordered_stragglers(tmp):
     def sometimes(x):
         time.sleep(0.1 if x % 40 == 0 else 0.002)

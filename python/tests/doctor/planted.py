@@ -272,6 +272,30 @@ def tiny_text_files(tmp, fixed=False):
     return ds.batch(32), None
 
 
+def _text_files(tmp, count):
+    paths = [os.path.join(tmp, f"{i}.txt") for i in range(count)]
+    for path in paths:
+        if not os.path.exists(path):
+            with open(path, "w") as file:
+                file.write("a line\n")
+    return paths
+
+
+@fault("small-files", "map#1:load")
+def tiny_files_that_a_function_opens(tmp, fixed=False):
+    def load(path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    ds = ps.Dataset.from_tensor_slices(_text_files(tmp, 3000)).map(load, name="load")
+    if fixed:
+        packed = os.path.join(tmp, "packed")
+        if not os.path.exists(packed):
+            ds.save(packed, num_shards=16)
+        ds = ps.Dataset.load(packed)
+    return ds.batch(32), None
+
+
 # --- Python -------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ PLANTED = [
     "serial_interleave_of_a_long_cycle",
     "capped_sleep",
     "generator_that_sleeps",
+    "tiny_files_that_a_function_opens",
     "gil_by_a_shared_list",
     "gil_inside_an_interleave",
     "gil_inside_a_flat_map",
@@ -60,6 +61,7 @@ QUIET = [
     "bytes_to_a_device",
     "pictures_decoded_before_a_device",
     "cached",
+    "a_function_that_opens_a_file_and_computes",
     "a_copy_that_overlaps",
     "pictures_cached_as_they_are_used",
 ]
