@@ -66,6 +66,7 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
   PENSTOCK_GET(elements_ever);
+  PENSTOCK_GET(epochs_ever);
   PENSTOCK_GET(busy_ever_s);
   PENSTOCK_GET(blocks);
   PENSTOCK_GET(decode_left);

@@ -114,6 +114,14 @@ def a_large_window(tmp):
 
 
 @healthy
+def a_window_of_a_fifth_of_lines_of_many_epochs(tmp):
+    with open(os.path.join(tmp, "sorted.txt"), "w") as file:
+        file.writelines(f"line {i}\n" for i in range(5000))
+    ds = ps.Dataset.text_lines(os.path.join(tmp, "*.txt")).repeat()
+    return ds.shuffle(1000).batch(32), work.step(0.003)
+
+
+@healthy
 def floats_behind_a_shuffle(tmp):
     data = np.zeros((2000, 3000), np.uint8)
     ds = ps.Dataset.from_tensor_slices(data).shuffle(500)

@@ -745,6 +745,14 @@ def a_window_of_ten_with_a_slow_consumer(tmp):
     return ds, work.step(0.005)
 
 
+@fault("shuffle-window", "shuffle#2")
+def a_window_of_ten_lines_of_many_epochs(tmp):
+    with open(os.path.join(tmp, "sorted.txt"), "w") as file:
+        file.writelines(f"line {i}\n" for i in range(5000))
+    ds = ps.Dataset.text_lines(os.path.join(tmp, "*.txt")).repeat()
+    return ds.shuffle(10).batch(32), work.step(0.003)
+
+
 @fault("early-inflate", "map#1 shuffle#3")
 def floats_before_a_shuffle(tmp):
     data = np.zeros((2000, 3000), np.uint8)

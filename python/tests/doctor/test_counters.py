@@ -380,6 +380,22 @@ def test_what_is_measured_once():
     assert 0.1e-9 < f["native_filter_s"] < 600e-9
 
 
+@truth("epochs_ever")
+@pytest.mark.parametrize("files", ["*.txt", "0.txt", ["0.txt", "1.txt", "2.txt"]])
+def test_epochs_of_files_that_are_read_again(tmp_path, files):
+    for k in range(3):
+        (tmp_path / f"{k}.txt").write_text("line\n" * 500)
+    one = isinstance(files, str)
+    paths = str(tmp_path / files) if one else [str(tmp_path / f) for f in files]
+    ds = ps.Dataset.text_lines(paths).map(work.sleeper(0.0001))
+    epoch = 500 if files == "0.txt" else 1500
+    s = facts_of(ds.repeat(), 0.3)["stages"][0]
+    epochs = s["elements_ever"] / epoch
+    assert epochs <= s["epochs_ever"] < epochs + 2
+    assert "epochs_ever" not in facts_of(R(10).repeat(), 0.3)["stages"][0]
+    assert facts_of(ds, 0.3)["stages"][0]["epochs_ever"] == 1
+
+
 @truth("elements_ever", "busy_ever_s")
 def test_elements_since_the_iterator_was_made():
     began = time.monotonic()

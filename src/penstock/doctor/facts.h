@@ -88,6 +88,7 @@ struct StageFacts {
   // --- counters over the observed time
   double elements = 0;
   double elements_ever = 0;  // since the iterator was made
+  double epochs_ever = 1;    // of a source, that those are of; 0: not known
   double busy_ever_s = 0;    // wall time of calls, for those
   double blocks = 0;         // that they came in
   double bytes = 0;          // of those elements
