@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from penstock._doctor_facts import plan_of
+from penstock._doctor_trials import padding_left
 
 import penstock as ps
 from penstock import _penstock
@@ -220,6 +222,22 @@ def test_pictures():
     it.close()
     assert sum(row["decoded_pixels"] for row in rows) == 8 * 120 * 160
     assert sum(row["resized_pixels"] for row in rows) == 8 * 30 * 40
+
+
+@truth("padding_left")
+def test_what_is_left_without_padding_is_more_than_the_bytes_that_are_no_padding():
+    # One row in eight is long: a batch of eight like ones has no padding.
+    long, short = np.ones(200_000, np.float32), np.ones(20_000, np.float32)
+    rows = [long if i % 8 == 0 else short for i in range(256)]
+    ds = ps.Dataset.from_list(rows).repeat().padded_batch(8)
+    stages = plan_of(ds)
+    facts = [dict(stage.facts, elements=1.0) for stage in stages.stages]
+    share = (200_000 + 7 * 20_000) / (8 * 200_000)
+    near_truth(lambda: padding_left(stages, facts, 2), 0.8 * share, 0.9)
+    ds = ps.Dataset.from_list([long] * 64).repeat().padded_batch(8)
+    near_truth(lambda: padding_left(plan_of(ds), facts, 2), 0.7, 1.0)
+    ds = ps.Dataset.from_list([long] * 9).padded_batch(8)  # hardly any
+    assert padding_left(plan_of(ds), facts[:1] + facts[2:], 1) == 0
 
 
 @truth("reads")

@@ -157,6 +157,29 @@ TEST(Doctor, AWindowIsJudgedByTheDataItCovers) {
   }
 }
 
+TEST(Doctor, PaddingIsWorthWhatItCostWhereItWasTried) {
+  const auto gain = [](double left) {
+    Facts f = pipeline(100);
+    f.stages[0].elements = 8 * f.elements;
+    f.stages[0].bytes = 1e5 * f.stages[0].elements;
+    StageFacts& batch = f.stages[1];
+    batch.op = "padded_batch";
+    batch.executor = "";
+    batch.user_code = false;
+    batch.batch_size = 8;
+    batch.padded = true;
+    batch.bytes = 4e6 * batch.elements;
+    batch.busy_s = batch.cpu_s = 39.5;
+    batch.padding_left = left;
+    const Diagnosis d = diagnose(Model(f));
+    const Finding* found = find(d, "batch-copy");
+    return found == nullptr ? 1.0 : *found->speedup;
+  };
+  EXPECT_NEAR(gain(0), 5, 0.1);  // as much as there is padding
+  EXPECT_NEAR(gain(0.4), 2.5, 0.1);
+  EXPECT_EQ(gain(0.97), 1);
+}
+
 TEST(Doctor, AWindowIsHeldAgainstOneEpochOfWhatIsReadAgain) {
   for (const auto& [epochs, found] :
        {std::pair<double, bool>{1, true}, {200, false}, {0, false}}) {
