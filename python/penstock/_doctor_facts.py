@@ -167,6 +167,11 @@ def plan_of(dataset: Dataset) -> Plan:
     for i in range(len(plan.stages)):
         _add_order(plan, i)
     _add_moves(plan, dataset._native.explain())
+    for stage in plan.stages:
+        # Each pass has a plan of its own, which the whole plan does not show.
+        if stage.facts["op"] == "repeat" and stage.dataset is not None:
+            for before in inputs_of(stage.dataset):
+                _add_moves(plan, before._native.explain())
     leaves.add_leaves(plan)
     return plan
 

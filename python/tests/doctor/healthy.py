@@ -130,6 +130,13 @@ def floats_behind_a_shuffle(tmp):
 
 
 @healthy
+def floats_that_the_engine_makes_behind_the_shuffle(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
+    return ds.shuffle(500).batch(16).repeat(), work.step(0.01)
+
+
+@healthy
 def bytes_to_a_device(tmp):
     data = np.zeros((2000, 3000), np.uint8)
     ds = ps.Dataset.from_tensor_slices(data).batch(16).repeat()

@@ -60,6 +60,7 @@ QUIET = [
     "range_in_batches",
     "a_window_of_a_fifth_of_lines_of_many_epochs",
     "floats_behind_a_shuffle",
+    "floats_that_the_engine_makes_behind_the_shuffle",
     "bytes_to_a_device",
     "pictures_decoded_before_a_device",
     "cached",
