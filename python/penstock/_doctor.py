@@ -41,6 +41,7 @@ from penstock._report import (
     StageReport,
     Waits,
 )
+from penstock._watch import unwatched
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -384,8 +385,10 @@ class Observation:
                 facts["unused_share"] = self.unused[stage.label]
         _add_native_forms(self.plan, stages)
         if self.elements:
-            trials.add_trials(self.plan, stages)
-            files.add_files(self.plan, stages, self.seconds)
+            with unwatched():
+                trials.add_trials(self.plan, stages)
+                if self.alone:  # another's calls are counted
+                    files.add_files(self.plan, stages, self.seconds)
         staged = sum(s["cpu_s"] for s in stages)
         engine = (
             self.seen.cpu_budget
@@ -437,7 +440,8 @@ class Observation:
             "windows": self.windows,
         }
         if self.alone and self.elements:
-            trials.add_rest(self.plan, self._facts)
+            with unwatched():
+                trials.add_rest(self.plan, self._facts)
         return self._facts
 
     def _engine_cpu_s(self, staged: float) -> float:
