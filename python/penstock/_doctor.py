@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _arguments as check
+from penstock import _doctor_files as files
 from penstock import _doctor_probe as probe
 from penstock import _doctor_trials as trials
 from penstock import _penstock
@@ -40,6 +41,7 @@ from penstock._report import (
     StageReport,
     Waits,
 )
+from penstock._watch import unwatched
 
 if TYPE_CHECKING:
     from penstock._dataset import Dataset
@@ -164,6 +166,7 @@ class Observation:
         self.strings = 0  # in an element
         self.empty = False  # the data ends before its first element
         self.given_up = False  # the next element did not come in time
+        self.standing = False  # it was watched, and nothing moved
         self.hot: dict[str, list[dict[str, Any]]] = {}
         self.unused: dict[str, float] = {}  # share of time for nothing, by stage
         self._held: list[float] = []
@@ -352,6 +355,11 @@ class Observation:
         after = base if it.closed else Counters.of(it, self.plan)
         self.seen.add_difference(base, after)
         self._finish_counted(start)
+        if not self.elements:
+            ready = any(pipe["ready_bytes"] for pipe in after.pipes[-1:])
+            called = any(row.get("parallelism") for row in after.now.values())
+            self.given_up = called and not ready
+            self.standing = not called and not ready
         # What the consumer does since its last call shows only at its next.
         spent = self.wait_s + self.think_s
         if spent < self.seconds:
@@ -377,7 +385,10 @@ class Observation:
                 facts["unused_share"] = self.unused[stage.label]
         _add_native_forms(self.plan, stages)
         if self.elements:
-            trials.add_trials(self.plan, stages)
+            with unwatched():
+                trials.add_trials(self.plan, stages)
+                if self.alone:  # another's calls are counted
+                    files.add_files(self.plan, stages, self.seconds)
         staged = sum(s["cpu_s"] for s in stages)
         engine = (
             self.seen.cpu_budget
@@ -429,7 +440,8 @@ class Observation:
             "windows": self.windows,
         }
         if self.alone and self.elements:
-            trials.add_rest(self.plan, self._facts)
+            with unwatched():
+                trials.add_rest(self.plan, self._facts)
         return self._facts
 
     def _engine_cpu_s(self, staged: float) -> float:
@@ -480,6 +492,8 @@ class Observation:
         limiting = found["limiting"]
         if not self.elements and (self.empty or self.given_up or self.errors):
             limiting = self._say_that_nothing_came(report, limiting)
+        elif not self.elements and not self.alone:
+            report.verdict = self._nothing_was_taken()
         elif self.errors:
             report.verdict = f"{report.verdict.removesuffix('.')}; {self._failed()}."
         for i, facts_of in enumerate(stages):
@@ -531,6 +545,16 @@ class Observation:
             limiting = -1
         report.verdict = f"The pipeline is the limit: {waited}{where}."
         return limiting
+
+    def _nothing_was_taken(self) -> str:
+        """Of an iterator that somebody else drives."""
+        taken = f"The consumer is the limit: it took no element in {self.seconds:.3g} s"
+        if not self.standing:
+            return f"{taken}."
+        return (
+            f"{taken}, and nothing is under way: the iterator is at its end, closed, "
+            "or was not asked yet."
+        )
 
     def _failed(self) -> str:
         elements = "element" if self.errors == 1 else "elements"

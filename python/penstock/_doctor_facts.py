@@ -6,6 +6,7 @@ counters; two of them make the measured part.
 
 from __future__ import annotations
 
+import glob
 import inspect
 import operator
 import re
@@ -166,6 +167,11 @@ def plan_of(dataset: Dataset) -> Plan:
     for i in range(len(plan.stages)):
         _add_order(plan, i)
     _add_moves(plan, dataset._native.explain())
+    for stage in plan.stages:
+        # Each pass has a plan of its own, which the whole plan does not show.
+        if stage.facts["op"] == "repeat" and stage.dataset is not None:
+            for before in inputs_of(stage.dataset):
+                _add_moves(plan, before._native.explain())
     leaves.add_leaves(plan)
     return plan
 
@@ -590,4 +596,35 @@ def stage_facts(
         if stage.lowered is not None and "executor" in facts:
             facts["executor"] = stage.lowered.executor
         out.append(facts)
+    for i, facts in enumerate(out):
+        if facts["source"] and facts["cardinality"] < 0:
+            facts["epochs_ever"] = _epochs_ever(plan, seen, i)
     return out
+
+
+def _epochs_ever(plan: Plan, seen: Counters, i: int) -> float:
+    """How often stage `i` has begun its data since the iterator was made, the last
+    time perhaps in part; 0 if it is not known."""
+    behind = {i}
+    repeated = False
+    for at, stage in enumerate(plan.stages):
+        if behind & set(stage.facts["inputs"]):
+            behind.add(at)
+            repeated = repeated or stage.facts["op"] == "repeat"
+    if not repeated:
+        return 1.0
+    opened = sum(
+        seen.now.get(stage.label, {}).get("opens", 0)
+        for at, stage in enumerate(plan.stages)
+        if at == i or stage.facts.get("parent", -1) == i
+    )
+    files = _count_files(plan.stages[i])
+    return max(1.0, float(opened) / files) if opened and files else 0.0
+
+
+def _count_files(stage: Stage) -> int:
+    """The files that a source reads; 0 if it is not known."""
+    if stage.facts.get("files") or stage.dataset is None:
+        return int(stage.facts.get("files", 0))
+    pattern = arguments(stage.dataset).get("files")
+    return len(glob.glob(pattern)) if isinstance(pattern, str) else 0

@@ -52,8 +52,16 @@ _TRIAL_TURNS = (4, 15)
 _TRIALS_S = 4.0  # of all of them, for each second that the pipeline was watched
 _MOST_DRIFT = 3.0  # of the machine's speed since the pipeline was watched
 _MOST_FILL_S = 0.5  # of a pass that fills a cache
+_SHARDS = 16  # of the files that rules/small_files.cc proposes
 _MOST_FILES = 16  # that an interleave has open
+_PADDED_BATCHES = 128  # of rows that are padded side by side
+_MOST_PADDED_BYTES = 128 << 20  # of those rows
+_MOST_ROWS_S = 0.5  # to get them
+_PADDING_TURNS = (4, 8)
 _PACKED = {"small-files", "compression"}
+# Of files inflated side by side, and of what blocks cost that come out of a cache
+# whole, the model knows less than a trial does.
+_BETTER_TRIED = {"compression", "cache-missing"}
 
 
 def add_trials(plan: Plan, stages: list[dict[str, Any]]) -> None:
@@ -263,6 +271,9 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
     if facts["consumer_given"] and facts["consumer_think_s"] > 0.2 * facts["seconds"]:
         return  # the step limits then
     until = time.perf_counter() + _TRIALS_S * facts["seconds"]
+    for i, stage in enumerate(stages):
+        if stage.get("padded") and _says(facts, "batch-copy", i):
+            stage["padding_left"] = padding_left(plan, stages, i)
     for finding in _penstock.doctor_diagnose(facts)["findings"]:
         i = _last(plan, finding["changes"])
         if i < 0 or finding["speedup"] is None:
@@ -288,6 +299,66 @@ def add_rest(plan: Plan, facts: dict[str, Any]) -> None:
         for at in {i, *(change["stage"] for change in finding["changes"])}:
             if at == i or stages[at].get("parent", -1) == i:
                 stages[at][name] = list(times)
+
+
+def _says(facts: dict[str, Any], code: str, i: int) -> bool:
+    findings = _penstock.doctor_diagnose(facts)["findings"]
+    return any(f["code"] == code and f["stage"] == i for f in findings)
+
+
+def padding_left(plan: Plan, stages: list[dict[str, Any]], i: int) -> float:
+    """Time of a padded batch of some rows with like lengths side by side, over that
+    of the same rows as they come; 0 if it cannot be tried."""
+    from penstock._dataset import Dataset
+
+    at, inputs = plan.stages[i].dataset, stages[i]["inputs"]
+    before = plan.stages[inputs[0]].dataset if len(inputs) == 1 else None
+    if at is None or at._recipe is None or before is None:
+        return 0.0
+    n = stages[i]["batch_size"]
+    recipe = at._recipe
+    try:
+        rows = _some_rows(before, _PADDED_BATCHES * n)
+        rows = rows[: len(rows) // n * n]
+        if len(rows) < 2 * n:
+            return 0.0
+        datasets = [
+            getattr(Dataset.from_list(order).repeat(), recipe.method)(
+                *recipe.args, **recipe.kwargs
+            )
+            for order in (rows, sorted(rows, key=_size))
+        ]
+        runs = in_turns(datasets, 0.5 * _TRIAL_S, _WARM_S, turns=_PADDING_TURNS)
+    except Exception:
+        return 0.0
+    if runs is None:
+        return 0.0
+    as_they_come, side_by_side = (run.wall_s / run.elements for run in runs)
+    return min(1.0, side_by_side / as_they_come)
+
+
+def _some_rows(ds: Dataset, most: int) -> list[Any]:
+    """The first elements of `ds`, as many as may be held and made in the time."""
+    rows: list[Any] = []
+    held = 0
+    until = time.perf_counter() + _MOST_ROWS_S
+    with fresh(ds).iterator() as it:
+        for row in it:
+            rows.append(row)
+            held += _size(row)
+            done = len(rows) >= most or held >= _MOST_PADDED_BYTES
+            if done or time.perf_counter() > until:
+                break
+    return rows
+
+
+def _size(row: Any) -> int:
+    """Bytes of the arrays of an element."""
+    if isinstance(row, dict):
+        row = tuple(row.values())
+    if isinstance(row, tuple):
+        return sum(map(_size, row))
+    return len(row) if isinstance(row, bytes) else int(getattr(row, "nbytes", 0))
 
 
 def _last(plan: Plan, changes: list[dict[str, Any]]) -> int:
@@ -366,8 +437,7 @@ class _Trial:
             return "threads", self._in_threads(changes[0])
         if "room" in changes[0]:
             return "roomy", self._with_room(changes[0]["room"])
-        # Of files inflated side by side the model knows less than a trial does.
-        least = 1.0 if self._finding["code"] == "compression" else _LEAST_GAIN
+        least = 1.0 if self._finding["code"] in _BETTER_TRIED else _LEAST_GAIN
         if (self._finding["speedup"] or 0.0) < least:
             return "free", None
         if len(changes) == 1 and "batch" in changes[0]:
@@ -559,7 +629,7 @@ class _Trial:
             rows = fresh(self._at).take(count)
         else:
             rows = _source(self._rows(256), count)
-        rows.save(path)
+        rows.save(path, num_shards=_SHARDS)
         return self._again(Dataset.load(path))
 
     def _read_as_before(self, path: str) -> Dataset:

@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +21,19 @@ _lock = threading.Lock()
 _live: weakref.WeakSet[Iterator] = weakref.WeakSet()
 _observers: list[Callable[[Iterator], None]] = []
 _started = 0
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def unwatched() -> Generator[None, None, None]:
+    """Iterators that this thread makes meanwhile are those of who watches, and
+    nobody's to watch."""
+    before = getattr(_thread, "looks", False)
+    _thread.looks = True
+    try:
+        yield
+    finally:
+        _thread.looks = before
 
 
 def started(iterator: Iterator) -> None:
@@ -31,7 +44,7 @@ def started(iterator: Iterator) -> None:
         iterator._number = _started
         iterator._began = _clocks()
         _live.add(iterator)
-        observers = list(_observers)
+        observers = [] if getattr(_thread, "looks", False) else list(_observers)
     for observer in observers:
         try:
             observer(iterator)

@@ -66,10 +66,12 @@ StageFacts stage_facts(const nb::dict& d) {
   PENSTOCK_GET(shape_ratio);
   PENSTOCK_GET(elements);
   PENSTOCK_GET(elements_ever);
+  PENSTOCK_GET(epochs_ever);
   PENSTOCK_GET(busy_ever_s);
   PENSTOCK_GET(blocks);
   PENSTOCK_GET(decode_left);
   PENSTOCK_GET(native_left);
+  PENSTOCK_GET(padding_left);
   const auto trial = [&](const char* name, doctor::Trial& tried) {
     if (!d.contains(name)) return;
     const auto times = nb::cast<nb::sequence>(d[name]);

@@ -311,6 +311,14 @@ def test_verify_records_larger_than_a_read(tmp_path):
     assert as_json("verify", path)["records"] == 3
 
 
+def test_a_pipe_that_nobody_writes_into_is_not_waited_for(records, tmp_path):
+    os.mkfifo(tmp_path / "pipe.tfrecord")
+    code, _, said = penstock("inspect", tmp_path / "pipe.tfrecord")
+    assert code == 2 and "pipe.tfrecord: it is a pipe" in said
+    code, out, _ = penstock("verify", tmp_path)
+    assert code == 0 and "pipe.tfrecord" not in out
+
+
 def test_verify_what_cannot_be_read_is_code_2(tmp_path):
     code, out, _ = penstock("verify", tmp_path / "absent.tfrecord")
     assert code == 2 and "absent" in out

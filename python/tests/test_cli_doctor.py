@@ -53,6 +53,39 @@ def doctor(*args, cwd):
     )
 
 
+COUNTED = """
+    import penstock as ps
+
+    calls = 0
+
+    def parse(path):
+        global calls
+        calls += 1
+        with open(path, "rb") as file:
+            return len(file.read())
+
+    def halves(x):
+        y = sum(range(2000)) + x
+        if x > 5:
+            return y // 2
+        return y
+
+    files = ps.Dataset.from_list([__file__] * 400)
+    for batch in files.map(parse, executor="thread").batch(4):
+        pass
+    for batch in ps.Dataset.range(4000).map(halves, executor="thread").batch(4):
+        pass
+    print("calls", calls)
+"""
+
+
+def test_what_the_doctor_tries_is_no_pipeline_of_the_script(script, tmp_path):
+    done = doctor("--json", script(COUNTED), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "not watched" not in done.stderr and "calls 400" in done.stderr
+    assert len(json.loads(done.stdout)["pipelines"]) == 2
+
+
 def test_it_runs_the_script_unchanged_and_says_what_limits_it(script, tmp_path):
     done = doctor("-o", "r.html", script(SLOW), "300", "--fast", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

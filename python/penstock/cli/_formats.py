@@ -39,6 +39,9 @@ def kind_of(path: str, option: str = "--kind") -> str:
     """
     if os.path.isdir(path):
         return "folder"
+    if os.path.exists(path) and not os.path.isfile(path):
+        # To open a pipe is to wait for who writes into it.
+        raise UsageError(f"{path}: it is a pipe or a device, and no file")
     with open(path, "rb") as file:
         head = file.read(1024)
     content = _by_content(path, head)

@@ -114,11 +114,26 @@ def a_large_window(tmp):
 
 
 @healthy
+def a_window_of_a_fifth_of_lines_of_many_epochs(tmp):
+    with open(os.path.join(tmp, "sorted.txt"), "w") as file:
+        file.writelines(f"line {i}\n" for i in range(5000))
+    ds = ps.Dataset.text_lines(os.path.join(tmp, "*.txt")).repeat()
+    return ds.shuffle(1000).batch(32), work.step(0.003)
+
+
+@healthy
 def floats_behind_a_shuffle(tmp):
     data = np.zeros((2000, 3000), np.uint8)
     ds = ps.Dataset.from_tensor_slices(data).shuffle(500)
     ds = ds.map(lambda x: ps.cast(x, ps.float32))
     return ds.batch(16).repeat(), work.step(0.01)
+
+
+@healthy
+def floats_that_the_engine_makes_behind_the_shuffle(tmp):
+    data = np.zeros((2000, 3000), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(data).map(lambda x: ps.cast(x, ps.float32))
+    return ds.shuffle(500).batch(16).repeat(), work.step(0.01)
 
 
 @healthy
@@ -385,6 +400,20 @@ def a_checksum_without_the_gil(tmp):
 
     def checks(x):
         return np.int64(zlib.crc32(data) + x)
+
+    return R(N).map(checks, executor="thread").batch(4), None
+
+
+@healthy
+def a_function_that_opens_a_file_and_computes(tmp):
+    path = os.path.join(tmp, "seed")
+    with open(path, "wb") as file:
+        file.write(b"7")
+    data = bytes(3_000_000)
+
+    def checks(x):
+        with open(path, "rb") as file:
+            return np.int64(zlib.crc32(data, int(file.read())) + x)
 
     return R(N).map(checks, executor="thread").batch(4), None
 

@@ -272,6 +272,30 @@ def tiny_text_files(tmp, fixed=False):
     return ds.batch(32), None
 
 
+def _text_files(tmp, count):
+    paths = [os.path.join(tmp, f"{i}.txt") for i in range(count)]
+    for path in paths:
+        if not os.path.exists(path):
+            with open(path, "w") as file:
+                file.write("a line\n")
+    return paths
+
+
+@fault("small-files", "map#1:load")
+def tiny_files_that_a_function_opens(tmp, fixed=False):
+    def load(path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    ds = ps.Dataset.from_tensor_slices(_text_files(tmp, 3000)).map(load, name="load")
+    if fixed:
+        packed = os.path.join(tmp, "packed")
+        if not os.path.exists(packed):
+            ds.save(packed, num_shards=16)
+        ds = ps.Dataset.load(packed)
+    return ds.batch(32), None
+
+
 # --- Python -------------------------------------------------------------------------
 
 
@@ -719,6 +743,14 @@ def a_window_of_ten_with_a_slow_consumer(tmp):
     labels = np.repeat(np.arange(10), 10_000)
     ds = ps.Dataset.from_tensor_slices(labels).shuffle(16).batch(32)
     return ds, work.step(0.005)
+
+
+@fault("shuffle-window", "shuffle#2")
+def a_window_of_ten_lines_of_many_epochs(tmp):
+    with open(os.path.join(tmp, "sorted.txt"), "w") as file:
+        file.writelines(f"line {i}\n" for i in range(5000))
+    ds = ps.Dataset.text_lines(os.path.join(tmp, "*.txt")).repeat()
+    return ds.shuffle(10).batch(32), work.step(0.003)
 
 
 @fault("early-inflate", "map#1 shuffle#3")

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from penstock._doctor_facts import plan_of
+from penstock._doctor_trials import padding_left
 
 import penstock as ps
 from penstock import _penstock
@@ -222,6 +224,22 @@ def test_pictures():
     assert sum(row["resized_pixels"] for row in rows) == 8 * 30 * 40
 
 
+@truth("padding_left")
+def test_what_is_left_without_padding_is_more_than_the_bytes_that_are_no_padding():
+    # One row in eight is long: a batch of eight like ones has no padding.
+    long, short = np.ones(200_000, np.float32), np.ones(20_000, np.float32)
+    rows = [long if i % 8 == 0 else short for i in range(256)]
+    ds = ps.Dataset.from_list(rows).repeat().padded_batch(8)
+    stages = plan_of(ds)
+    facts = [dict(stage.facts, elements=1.0) for stage in stages.stages]
+    share = (200_000 + 7 * 20_000) / (8 * 200_000)
+    near_truth(lambda: padding_left(stages, facts, 2), 0.8 * share, 0.9)
+    ds = ps.Dataset.from_list([long] * 64).repeat().padded_batch(8)
+    near_truth(lambda: padding_left(plan_of(ds), facts, 2), 0.7, 1.0)
+    ds = ps.Dataset.from_list([long] * 9).padded_batch(8)  # hardly any
+    assert padding_left(plan_of(ds), facts[:1] + facts[2:], 1) == 0
+
+
 @truth("reads")
 def test_who_reads_files(tmp_path):
     path = tmp_path / "some bytes"
@@ -378,6 +396,22 @@ def test_what_is_measured_once():
     assert 50e-9 < f["next_s"] < 50e-6
     assert 0.1e-9 < f["native_row_s"] < 300e-9
     assert 0.1e-9 < f["native_filter_s"] < 600e-9
+
+
+@truth("epochs_ever")
+@pytest.mark.parametrize("files", ["*.txt", "0.txt", ["0.txt", "1.txt", "2.txt"]])
+def test_epochs_of_files_that_are_read_again(tmp_path, files):
+    for k in range(3):
+        (tmp_path / f"{k}.txt").write_text("line\n" * 500)
+    one = isinstance(files, str)
+    paths = str(tmp_path / files) if one else [str(tmp_path / f) for f in files]
+    ds = ps.Dataset.text_lines(paths).map(work.sleeper(0.0001))
+    epoch = 500 if files == "0.txt" else 1500
+    s = facts_of(ds.repeat(), 0.3)["stages"][0]
+    epochs = s["elements_ever"] / epoch
+    assert epochs <= s["epochs_ever"] < epochs + 2
+    assert "epochs_ever" not in facts_of(R(10).repeat(), 0.3)["stages"][0]
+    assert facts_of(ds, 0.3)["stages"][0]["epochs_ever"] == 1
 
 
 @truth("elements_ever", "busy_ever_s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -151,3 +152,40 @@ def test_what_is_cached_behind_a_repeat_is_verified_in_front_of_it():
         "cache",
         "repeat",
     ]
+
+
+def test_an_iterator_at_its_end_is_said_to_stand_still():
+    with ps.Dataset.range(8).batch(4).iterator() as it:
+        assert len(list(it)) == 2
+        report = it.doctor(seconds=0.1)
+    assert report.bound == "consumer" and report.healthy and report.unsure
+    assert "at its end" in report.verdict and "consumer" in report.verdict
+    assert "0 elements/s" not in report.verdict
+
+
+def test_a_consumer_that_takes_nothing_of_what_is_ready_is_the_limit():
+    with ps.Dataset.range(10_000_000).batch(4).iterator() as it:
+        next(it)
+        report = it.doctor(seconds=0.1)
+    assert report.bound == "consumer"
+    assert "it took no element" in report.verdict
+    assert "at its end" not in report.verdict
+
+
+def test_a_next_that_waits_for_a_call_is_no_limit_of_the_consumer():
+    going = threading.Event()
+
+    def hangs(x):
+        going.wait()
+        return x
+
+    with ps.Dataset.range(4).map(hangs, num_parallel_calls=1).iterator() as it:
+        taker = threading.Thread(target=next, args=(it,))
+        taker.start()
+        try:
+            report = it.doctor(seconds=0.2)
+        finally:
+            going.set()
+            taker.join()
+    assert report.bound == "pipeline" and not report.healthy
+    assert "no call of map#1 has come back" in report.verdict

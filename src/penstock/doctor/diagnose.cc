@@ -56,7 +56,9 @@ double epoch_size(const Model& m, int stage, bool at_least) {
   const StageFacts& s = stage_of(m, stage);
   if (s.op == "repeat") return epoch_size(m, s.inputs.front(), at_least);
   if (s.cardinality >= 0) return static_cast<double>(s.cardinality);
-  if (s.source) return at_least ? s.elements_ever : 0;
+  if (s.source) {
+    return at_least && s.epochs_ever > 0 ? s.elements_ever / s.epochs_ever : 0;
+  }
   if (s.inputs.size() != 1) return 0;
   if (!at_least && opens_datasets(m, stage)) return 0;
   const int before = s.inputs.front();

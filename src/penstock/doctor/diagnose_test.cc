@@ -157,6 +157,48 @@ TEST(Doctor, AWindowIsJudgedByTheDataItCovers) {
   }
 }
 
+TEST(Doctor, PaddingIsWorthWhatItCostWhereItWasTried) {
+  const auto gain = [](double left) {
+    Facts f = pipeline(100);
+    f.stages[0].elements = 8 * f.elements;
+    f.stages[0].bytes = 1e5 * f.stages[0].elements;
+    StageFacts& batch = f.stages[1];
+    batch.op = "padded_batch";
+    batch.executor = "";
+    batch.user_code = false;
+    batch.batch_size = 8;
+    batch.padded = true;
+    batch.bytes = 4e6 * batch.elements;
+    batch.busy_s = batch.cpu_s = 39.5;
+    batch.padding_left = left;
+    const Diagnosis d = diagnose(Model(f));
+    const Finding* found = find(d, "batch-copy");
+    return found == nullptr ? 1.0 : *found->speedup;
+  };
+  EXPECT_NEAR(gain(0), 5, 0.1);  // as much as there is padding
+  EXPECT_NEAR(gain(0.4), 2.5, 0.1);
+  EXPECT_EQ(gain(0.97), 1);
+}
+
+TEST(Doctor, AWindowIsHeldAgainstOneEpochOfWhatIsReadAgain) {
+  for (const auto& [epochs, found] :
+       {std::pair<double, bool>{1, true}, {200, false}, {0, false}}) {
+    Facts f = pipeline(1000);
+    f.stages[0].cardinality = -2;
+    f.stages[0].elements_ever = 100'000;
+    f.stages[0].epochs_ever = epochs;
+    f.stages[1].op = "shuffle";
+    f.stages[1].executor = "";
+    f.stages[1].window = 100;
+    f.stages[1].in_order_source = true;
+    bool said = false;
+    for (const Finding& x : diagnose(Model(f)).findings) {
+      said = said || x.code == "shuffle-window";
+    }
+    EXPECT_EQ(said, found) << epochs;
+  }
+}
+
 TEST(Doctor, AnEpochBehindAFilterIsJudgedByWhatItKeeps) {
   for (const auto& [kept, found] :
        {std::pair<double, bool>{0.5, true}, {0.1, false}}) {
@@ -539,6 +581,60 @@ TEST(Doctor, AStepThatWaitsForTheGilHasANoisyNeighbour) {
   EXPECT_NEAR(*find(behind, "python-gil")->speedup, 1.8, 0.1);
   f.gil_busy = 0.4;
   EXPECT_EQ(find(diagnose(Model(f)), "noisy-neighbour"), nullptr);
+}
+
+TEST(Doctor, AStepThatSleepsAndWakesBesideTheGilHasANoisyNeighbour) {
+  // 0.1 ms of calls that keep up, beside a step of 1 ms that takes 2.
+  Facts f = pipeline(500);
+  f.cores = 2;
+  StageFacts& map = f.stages[1];
+  map.elements = map.calls = 9 * f.elements;  // ahead
+  map.busy_s = map.gil_hold_s = 9.5;
+  map.cpu_s = map.gil_held_s = 9;
+  map.stays = "shared is a list, which it may write";
+  f.gil_busy = 0.95;
+  f.consumer_given = true;
+  f.consumer_wait_s = 0.1;
+  f.consumer_think_s = 9.9;
+  f.consumer_cpu_s = 0.1;
+  f.step_alone_s = 0.001;
+  f.step_alone_cpu_s = 0.00005;
+  f.step_beside_s = 0.002;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.bound, "consumer");
+  EXPECT_EQ(d.findings.front().code, "noisy-neighbour");
+  EXPECT_EQ(d.findings.front().stage, 1);
+  EXPECT_NEAR(*d.findings.front().speedup, 1.98, 0.1);
+  EXPECT_NE(d.findings.front().fix_code.find("process"), std::string::npos);
+  f.step_alone_s = 0.0014;  // late by a little
+  EXPECT_TRUE(diagnose(Model(f)).healthy);
+  f.step_alone_s = 0.001;
+  f.other_cpu = 0.5;  // it may have no core
+  EXPECT_TRUE(diagnose(Model(f)).healthy);
+  f.other_cpu = 0;
+  f.gil_busy = 0.5;
+  EXPECT_TRUE(diagnose(Model(f)).healthy);
+}
+
+TEST(Doctor, AnExplicitOneIsNearerThanWhatKeepsAFunctionFromBeingNative) {
+  Facts f = pipeline(250);
+  f.cores = 2;
+  StageFacts& map = f.stages[1];
+  map.parallel_calls = 1;
+  map.busy_s = map.cpu_s = map.gil_hold_s = 9.9;
+  map.gil_held_s = 0.1;
+  map.refusal = "has an if on data";
+  map.refusal_fixable = true;
+  map.native_left = 0.4;
+  f.gil_busy = 0.02;
+  const Diagnosis d = diagnose(Model(f));
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings.front().code, "serial-stage");
+  EXPECT_EQ(find(d, "trace-refused"), nullptr);
+  f.stages[1].parallel_calls = 0;
+  f.stages[1].busy_s = f.stages[1].cpu_s = f.stages[1].gil_hold_s = 19.8;
+  EXPECT_NE(find(diagnose(Model(f)), "trace-refused"), nullptr);
 }
 
 TEST(Doctor, ThreadsOfAFunctionThatLeaveCoresIdleAreWorthThoseCores) {

@@ -71,6 +71,7 @@ struct StageFacts {
   // not measured. A smaller decode; native code instead of Python.
   double decode_left = 0;
   double native_left = 0;
+  double padding_left = 0;  // of some rows, with like lengths side by side
   // Tried: what an output takes when elements of this stage are in memory, or
   // with its fix: out of a cache behind it, of files written as the fix says,
   // as native code, in threads, without what nothing reads, with more room, in
@@ -88,6 +89,7 @@ struct StageFacts {
   // --- counters over the observed time
   double elements = 0;
   double elements_ever = 0;  // since the iterator was made
+  double epochs_ever = 1;    // of a source, that those are of; 0: not known
   double busy_ever_s = 0;    // wall time of calls, for those
   double blocks = 0;         // that they came in
   double bytes = 0;          // of those elements

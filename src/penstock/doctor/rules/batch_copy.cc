@@ -25,8 +25,10 @@ void batch_copy(const Model& model, Findings& out) {
     Finding f;
     f.code = "batch-copy";
     f.stage = i;
-    // Padding that is not written, or half of a copy: smaller elements.
-    const double left = padding > 0.2 ? 1 - padding : 0.5;
+    // Padding that is not written, or half of a copy: smaller elements. What
+    // is padded costs less than what is copied, so that it was tried.
+    const double unpadded = s.padding_left > 0 ? s.padding_left : 1 - padding;
+    const double left = padding > 0.2 ? std::min(1.0, unpadded) : 0.5;
     f.changes = {{.stage = i, .compute = left}};
     f.speedup = model.gain(f.changes);
     f.cause = padding > 0.2

@@ -4,18 +4,30 @@
 
 namespace penstock::doctor {
 
+namespace {
+
+// A step this much slower has neighbours.
+constexpr double kSlower = 1.3;
+// One that sleeps needs the GIL only when it wakes, about a millisecond later
+// then: nothing to longer ones. Where others take cores, it wakes late anyway.
+constexpr double kLate = 1.7;
+constexpr double kQuiet = 0.1;
+
+}  // namespace
+
 void noisy_neighbour(const Model& model, Findings& out) {
   const Facts& facts = model.facts();
   if (!facts.consumer_given || facts.step_alone_s < 200e-6 ||
       facts.step_beside_s <= 0) {
     return;
   }
-  // A step that waits for a device needs no core.
-  if (facts.step_alone_cpu_s < 0.5 * facts.step_alone_s) return;
+  // A step that waits for a device needs no core, but the GIL to go on.
+  const bool sleeps = facts.step_alone_cpu_s < 0.5 * facts.step_alone_s;
+  if (sleeps && facts.other_cpu > kQuiet * facts.cores) return;
   // The mean: beside other threads some steps suffer and some do not.
   const double beside = facts.consumer_think_s / std::max(1.0, facts.elements);
   const double slower = beside / facts.step_alone_s;
-  if (slower < 1.3) return;
+  if (slower < (sleeps ? kLate : kSlower)) return;
   // The step must be what is waited for, and the pipeline what is busy.
   if (facts.wait_share() > 0.5) return;
   int stage = -1;
@@ -31,7 +43,7 @@ void noisy_neighbour(const Model& model, Findings& out) {
   const double busy = busy_cores(model);
   // Of cores, most of one; of the GIL any good part, where it is always taken.
   const bool crowded = gil && facts.gil_busy > 0.8 && busy > 0.2;
-  if (!crowded && (busy < 0.5 || busy < facts.other_cpu)) return;
+  if (!crowded && (sleeps || busy < 0.5 || busy < facts.other_cpu)) return;
   Finding f;
   f.code = "noisy-neighbour";
   f.stage = stage;

@@ -46,8 +46,9 @@ void trace_refused(const Model& model, Findings& out) {
     // It was tried and can be native: said of a costly function even where
     // that gains little.
     f.always = s.native_left > 0 && facts.wait_share() > 0.05;
-    // The GIL is the nearer cause, and has the safer fix.
-    f.secondary = model.gil_bound();
+    // The GIL, or an explicit number, is the nearer cause, and has the safer
+    // fix.
+    f.secondary = model.gil_bound() || limits(model, i, Limit::kWidth);
     f.cause = absl::StrCat(s.function.empty() ? "its function" : s.function,
                            " runs in Python, because it ", s.refusal);
     f.evidence = {{"a call", call, "s"},
