@@ -52,7 +52,7 @@ stage() {
   fi
   PENSTOCK_SIM_SEEDS=${PENSTOCK_SIM_SEEDS:-$seeds} \
   PENSTOCK_RANDOM_GRAPH_SEEDS=${PENSTOCK_RANDOM_GRAPH_SEEDS:-$seeds} \
-  PENSTOCK_BUDGET_SEEDS=${PENSTOCK_BUDGET_SEEDS:-$((seeds / 20))} \
+  PENSTOCK_BUDGET_SEEDS=${PENSTOCK_BUDGET_SEEDS:-$((seeds / 5))} \
     "${run[@]}" ctest --test-dir "build/$preset" "${filter[@]}" -j "$jobs" \
     --timeout "$timeout" --output-on-failure --no-tests=error \
     --output-junit results/ctest.xml || true

@@ -436,6 +436,50 @@ TEST(ByteBudget, HoldsForAWindowBehindAFilterToItsLastElement) {
   }
 }
 
+// Of each batch one row stays, which is a view of all four.
+TEST(ByteBudget, HoldsForAWindowOfRowsOfBatches) {
+  const auto first_of_four = [](const Element& e) {
+    return e[0].as<std::uint8_t>()[0] % 4 == 0;
+  };
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Heavy heavy{rows_of_range(240, true)
+                          .batch(4)
+                          .unbatch()
+                          .filter(first_of_four)
+                          .shuffle(20, 1)};
+    const Peak peak = peak_of(heavy, 40 * kRow, seed);
+    EXPECT_TRUE(peak.refused.ok()) << peak.refused;
+    EXPECT_EQ(peak.elements, 60);
+    EXPECT_LE(peak.held, 49 * kRow) << "seed " << seed;
+  }
+}
+
+// Its memory was taken for rows that other workers are to make.
+TEST(ByteBudget, CountsABatchWhoseRowsWereGivenBack) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Heavy heavy{rows_of_range(60, true).batch(4)};
+    const Peak peak = peak_of(heavy, 10 * kRow, seed);
+    EXPECT_TRUE(peak.refused.ok()) << peak.refused;
+    EXPECT_LE(peak.held, (10 + 4 + 4 + 1) * kRow) << "seed " << seed;
+    EXPECT_LE(peak.held, peak.charged + 6 * kRow) << "seed " << seed;
+  }
+}
+
+// Each row of a block is looked at by itself, and stays a part of it.
+TEST(ByteBudget, CountsRowsOnceThatAStageOnlyLooksAt) {
+  const Spec pairs = Spec::tensor(DType::kUInt8, PartialShape(Shape{kRow}));
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Heavy heavy{
+        rows_of_range(60, true)
+            .flat_map([](const Element& e) { return Dataset::from_tensors(e); },
+                      {.output_signature = pairs})
+            .batch(12)};
+    const Peak peak = peak_of(heavy, 24 * kRow, seed);
+    EXPECT_TRUE(peak.refused.ok()) << peak.refused;
+    EXPECT_LE(peak.charged, (24 + 12 + 3) * kRow) << "seed " << seed;
+  }
+}
+
 // A file that a function reads, say, and gives as a dataset of its rows.
 TEST(ByteBudget, CountsWhatDatasetsHoldThatAFunctionMade) {
   constexpr std::int64_t kRowsEach = 16;

@@ -113,6 +113,8 @@ struct TransformTraits {
   bool user_code = false;
   /// May stop when its block is overdue, and leave the rest to others.
   bool may_stop = false;
+  /// Gives each element as it is, or an error in its place.
+  bool only_checks = false;
   /// Most calls at once; 0 is no cap.
   int max_parallel = 0;
   /// May hand results on as they finish. Unset: as the options say.

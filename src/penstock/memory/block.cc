@@ -167,25 +167,40 @@ StatusOr<Tensor> join_string_parts(std::span<const Tensor> parts,
   return Tensor::strings_from(std::move(offsets), std::move(chars), shape);
 }
 
-StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
+bool side_by_side(std::span<const Tensor> parts) {
+  const Tensor& first = parts.front();
+  const std::byte* at = first.data();
+  for (const Tensor& t : parts) {
+    if (!continues(first, at, t)) return false;
+    at += t.byte_size();
+  }
+  return true;
+}
+
+// Of packed columns, copied at most once; large rows stay where they lie.
+StatusOr<Column> join_packed(std::span<const Tensor> parts) {
   const Tensor& first = parts.front();
   std::int64_t rows = 0;
   for (const Tensor& t : parts) rows += t.shape()[0];
   Shape shape = first.shape();
   shape[0] = rows;
-  if (first.dtype() == DType::kString) return join_string_parts(parts, shape);
-  bool adjacent = true;
-  const std::byte* at = first.data();
-  for (const Tensor& t : parts) {
-    if (!continues(first, at, t)) {
-      adjacent = false;
-      break;
-    }
-    at += t.byte_size();
+  if (first.dtype() == DType::kString) {
+    PS_ASSIGN_OR_RETURN(Tensor strings, join_string_parts(parts, shape));
+    return Column(std::move(strings));
   }
-  if (adjacent) {
-    return Tensor::from_buffer(first.dtype(), shape, first.buffer(),
-                               first.data());
+  if (side_by_side(parts)) {
+    return Column(Tensor::from_buffer(first.dtype(), shape, first.buffer(),
+                                      first.data()));
+  }
+  const auto width = row_elements(first) *
+                     static_cast<std::int64_t>(dtype_size(first.dtype()));
+  if (width >= kMaxCopiedRow) {
+    std::vector<Tensor> views;
+    views.reserve(static_cast<std::size_t>(rows));
+    for (const Tensor& t : parts) {
+      for (std::int64_t i = 0; i < t.shape()[0]; ++i) views.push_back(t.row(i));
+    }
+    return Column(std::move(views));
   }
   PlacementScope none(nullptr);
   PS_ASSIGN_OR_RETURN(Tensor out, Tensor::allocate(first.dtype(), shape));
@@ -194,7 +209,7 @@ StatusOr<Tensor> join_packed(std::span<const Tensor> parts) {
     std::memcpy(to, t.data(), static_cast<std::size_t>(t.byte_size()));
     to += t.byte_size();
   }
-  return out;
+  return Column(std::move(out));
 }
 
 }  // namespace
@@ -382,6 +397,34 @@ StatusOr<Block> Block::gather(std::span<const std::int64_t> rows) const {
   return out;
 }
 
+namespace {
+
+// Copies rows that are views of much more than what is left of it.
+Status let_go_of_the_rest(Column& column) {
+  if (column.packed()) {
+    Tensor& t = column.tensor();
+    if (!t.pins_more()) return absl::OkStatus();
+    PS_ASSIGN_OR_RETURN(t, t.compact());
+    return absl::OkStatus();
+  }
+  std::int64_t bytes = 0;
+  std::int64_t pinned = 0;
+  const Buffer* last = nullptr;
+  for (const Tensor& t : column.rows()) {
+    bytes += t.byte_size();
+    if (t.buffer().get() != last) pinned += t.pinned_bytes();
+    last = t.buffer().get();
+  }
+  if (!pins_more(pinned, bytes)) return absl::OkStatus();
+  for (Tensor& t : column.rows()) {
+    if (!t.pins_more()) continue;
+    PS_ASSIGN_OR_RETURN(t, t.compact());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 Status Block::keep(std::span<const std::int64_t> rows) {
   if (static_cast<std::int64_t>(rows.size()) == size_) {
     return absl::OkStatus();
@@ -392,9 +435,13 @@ Status Block::keep(std::span<const std::int64_t> rows) {
   if (contiguous) {
     const std::int64_t begin = rows.empty() ? 0 : rows.front();
     *this = slice(begin, begin + static_cast<std::int64_t>(rows.size()));
-    return absl::OkStatus();
+  } else {
+    PS_ASSIGN_OR_RETURN(*this, gather(rows));
   }
-  PS_ASSIGN_OR_RETURN(*this, gather(rows));
+  if (empty()) return absl::OkStatus();
+  for (Column& column : columns_) {
+    PS_RETURN_IF_ERROR(let_go_of_the_rest(column));
+  }
   return absl::OkStatus();
 }
 
@@ -514,8 +561,8 @@ StatusOr<Block> join_blocks(std::span<const Block> parts) {
         out.columns_.emplace_back();
         continue;
       }
-      PS_ASSIGN_OR_RETURN(Tensor t, join_packed(tensors));
-      out.columns_.emplace_back(std::move(t));
+      PS_ASSIGN_OR_RETURN(Column column, join_packed(tensors));
+      out.columns_.push_back(std::move(column));
     } else {
       std::vector<Tensor> rows;
       rows.reserve(static_cast<std::size_t>(out.size_));

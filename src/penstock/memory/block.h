@@ -107,7 +107,8 @@ class Block {
     columns_ = std::move(columns);
     elements_.clear();
   }
-  /// Keeps only the rows listed.
+  /// Keeps only the rows listed, and copies them where they would keep much
+  /// more alive.
   Status keep(std::span<const std::int64_t> rows);
 
  private:

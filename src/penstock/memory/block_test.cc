@@ -204,6 +204,16 @@ TEST(JoinBlocks, IsAViewWherePartsLieSideBySide) {
   EXPECT_EQ(join_blocks(apart)->column(0).tensor().row(3), t.row(2));
 }
 
+TEST(JoinBlocks, LeavesLargeRowsWhereTheyLie) {
+  const Tensor t = matrix(3, kMaxCopiedRow);
+  const Block whole(Structure::leaf(), {Column(t)}, 3, Origins(nullptr, 0));
+  const std::vector<Block> apart = {whole.slice(2, 3), whole.slice(0, 2)};
+  const Block joined = join_blocks(apart).value();
+  EXPECT_EQ(joined.size(), 3);
+  EXPECT_EQ(joined.column(0).row(0).data(), t.row(2).data());
+  EXPECT_EQ(joined.column(0).row(2).data(), t.row(1).data());
+}
+
 TEST(JoinBlocks, OfNothingOrOnlyEmptyBlocksIsEmpty) {
   EXPECT_TRUE(join_blocks({}).value().empty());
   const Block empty = build({Tensor::scalar(1)}).slice(0, 0);

@@ -238,6 +238,10 @@ std::int64_t Tensor::pinned_bytes() const {
   return n;
 }
 
+bool Tensor::pins_more() const {
+  return penstock::pins_more(pinned_bytes(), byte_size());
+}
+
 bool Tensor::exclusive() const {
   if (dtype_ == DType::kString || dtype_ == DType::kObject) return false;
   return !buffer_ || (buffer_->writable() && buffer_->unique());

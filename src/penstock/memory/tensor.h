@@ -37,6 +37,12 @@ class Object : public RefCounted<Object> {
   virtual std::int64_t byte_size() const { return 64; }
 };
 
+/// Whether `bytes` that keep `pinned` alive keep more than they are charged:
+/// a quarter, as much as the pool rounds up, and a little are not counted.
+constexpr bool pins_more(std::int64_t pinned, std::int64_t bytes) {
+  return 4 * (pinned - 4096) > 5 * bytes;
+}
+
 class Tensor {
  public:
   Tensor() = default;
@@ -138,6 +144,8 @@ class Tensor {
   std::int64_t byte_size() const;
   /// Bytes of the memory this handle keeps alive, counted whole.
   std::int64_t pinned_bytes() const;
+  /// It is a view that keeps more alive than it is charged.
+  bool pins_more() const;
   /// The only handle to writable memory of ours.
   bool exclusive() const;
   std::byte* mutable_data() {

@@ -214,6 +214,7 @@ class SegmentPipe final : public Pipe {
   struct GivenBack {
     SlotRef slot;
     Work::Rest rest;
+    Charge charge;
   };
   std::deque<GivenBack> given_back_;
   bool may_give_back(std::size_t link) const;
@@ -250,6 +251,9 @@ class SegmentPipe final : public Pipe {
   void learn(const Work& work);
   void account_wait(int reason);
   StatusOr<Block> materialize(Work& work);
+  bool only_checks() const;
+  /// The rows that came in, if they go out as they are; else none.
+  Rows passed_on(const Work& work) const;
   void refuse_oversized(Block& block) const;
 
   // Memory of the batches behind that are being filled, by their number. Used

@@ -111,6 +111,7 @@ struct Work {
     RowParts keep;  // the input, which is paid for
   };
   std::optional<Rest> left;
+  Charge left_charge;  // for the batch memory of `left`
   std::optional<Rest> resumed;
   std::vector<Item> emitted;  // of a sequencer
   Step step;
@@ -121,6 +122,7 @@ struct Work {
   std::int64_t lock_wait_ns = 0;  // of the time between (scheduler.h)
   std::int64_t bytes = 0;
   std::int64_t made_bytes = 0;  // by a sequencer, besides rows it passed on
+  bool passed_on = false;       // the output is the rows that came in
   std::int64_t input_bytes = 0;
   std::int64_t errors = 0;
   std::vector<ErrorRef> quarantined;  // skipped or replaced by a policy
@@ -130,6 +132,8 @@ struct Work {
   absl::InlinedVector<std::int64_t, 4> rows_out;
   absl::InlinedVector<std::int64_t, 4> stage_ns;     // when sampled
   absl::InlinedVector<std::int64_t, 4> stage_bytes;  // when sampled
+  // Per link: of what it gave, bytes that are views of what it was given.
+  absl::InlinedVector<std::int64_t, 4> stage_shared;  // when sampled
   /// What stages did with files and pictures; seldom any.
   absl::InlinedVector<std::pair<Stage*, WorkCounters>, 1> done;
 

@@ -55,6 +55,40 @@ Block error_block(std::int64_t rows, const Origins& origins,
   return block;
 }
 
+using FirstBytes = absl::InlinedVector<const std::byte*, 4>;
+
+// Where each column's first row lies.
+FirstBytes first_bytes(const Block& block) {
+  FirstBytes first;
+  if (block.empty()) return first;
+  for (const Column& column : block.columns()) {
+    if (column.packed()) {
+      first.push_back(column.tensor().data());
+    } else if (!column.rows().empty()) {
+      first.push_back(column.rows().front().data());
+    }
+  }
+  return first;
+}
+
+// Bytes of the columns that are views of those which lay at `before`.
+std::int64_t shared_bytes(const Block& block, const FirstBytes& before) {
+  std::int64_t bytes = 0;
+  for (const Column& column : block.columns()) {
+    const std::byte* first = nullptr;
+    if (column.packed()) {
+      first = column.tensor().data();
+    } else if (!column.rows().empty()) {
+      first = column.rows().front().data();
+    }
+    if (first == nullptr) continue;
+    if (std::find(before.begin(), before.end(), first) != before.end()) {
+      bytes += column.byte_size();
+    }
+  }
+  return bytes;
+}
+
 // Offers the rows' places in the batches they will become.
 class BatchSink final : public RowSink {
  public:
@@ -182,7 +216,9 @@ bool SegmentPipe::find(const Demand& demand, ClaimKind kind, Work& work) {
       rows = std::min(rows, startable * granularity);
     }
     const double per_row = bytes_to_claim();
-    const std::int64_t available = run_.spendable(demand.critical);
+    const std::int64_t available =
+        run_.spendable(demand.critical) +
+        (resume ? given_back_.front().charge.bytes() : 0);
     if (static_cast<double>(rows) * per_row > static_cast<double>(available)) {
       rows = static_cast<std::int64_t>(
           std::max(0.0, static_cast<double>(available)) / per_row);
@@ -315,6 +351,18 @@ bool SegmentPipe::claim_input(std::int64_t rows, bool critical, Work& work) {
   return true;
 }
 
+bool SegmentPipe::only_checks() const {
+  return !chain && !from_index &&
+         std::all_of(links.begin(), links.end(),
+                     [](const Link& l) { return l.traits.only_checks; });
+}
+
+Rows SegmentPipe::passed_on(const Work& work) const {
+  if (!only_checks() || work.resumed || work.input.parts.size() != 1) return {};
+  const Rows& rows = work.input.parts.front();
+  return !rows.is_lazy() && rows.contiguous() ? rows : Rows();
+}
+
 // A block may end at any row, so the rest is a block like any other; only the
 // link that makes groups of rows must have them whole.
 bool SegmentPipe::may_give_back(std::size_t link) const {
@@ -342,6 +390,10 @@ void SegmentPipe::claim_given_back(std::int64_t rows, Work& work) {
   work.batch_memory = rest.batch_memory;
   work.input_rows = n * granularity;
   work.expected_rows = n;
+  // Its batch memory is paid for already.
+  Charge paid = first.charge.split(first.charge.bytes() / all * n);
+  work.reservation.merge(paid,
+                         std::max(work.reservation.bytes(), paid.bytes()));
   if (n == all) {
     given_back_.pop_front();
     return;
@@ -454,6 +506,7 @@ void SegmentPipe::run(Work& work) {
     shared = work.input.parts.front().take_whole();
   }
   const bool in_place = bool(shared);
+  Rows passed = in_place ? Rows() : passed_on(work);
   if (!in_place) shared = make_ref<SharedBlock>(Block());
   Block& block = shared->block;
   if (work.resumed) {
@@ -494,6 +547,7 @@ void SegmentPipe::run(Work& work) {
   const bool marks = work.sample || work.tracer != nullptr;
   if (work.sample) work.stage_bytes.push_back(block.byte_size());
   if (marks) mark();
+  const std::size_t errors_before = block.errors().size();
   std::optional<BatchSink> sink;
   if (!work.batch_memory.empty()) sink.emplace(work.batch_memory);
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -501,7 +555,10 @@ void SegmentPipe::run(Work& work) {
     const bool last = i + 1 == links.size();
     if (work.resumed && i < work.resumed->link) {
       work.rows_out.push_back(0);
-      if (work.sample) work.stage_bytes.push_back(0);
+      if (work.sample) {
+        work.stage_bytes.push_back(0);
+        work.stage_shared.push_back(0);
+      }
       if (marks) mark();
       continue;
     }
@@ -513,6 +570,7 @@ void SegmentPipe::run(Work& work) {
     context.stage = &link.stage->info;
     context.stage_salt = link.draws_for()->salt;
     const std::int64_t rows = block.size();
+    const FirstBytes before = work.sample ? first_bytes(block) : FirstBytes();
     if (link.traits.user_code) scheduler.user_code_begin(&run_, link.stage);
     Status status;
     if (!run_.cancelled()) status = link.transform->apply(block, context);
@@ -534,7 +592,10 @@ void SegmentPipe::run(Work& work) {
     }
     work.rows_out.push_back(block.size());
     file_counters(link.stage);
-    if (work.sample) work.stage_bytes.push_back(block.byte_size());
+    if (work.sample) {
+      work.stage_bytes.push_back(block.byte_size());
+      work.stage_shared.push_back(shared_bytes(block, before));
+    }
     if (marks) mark();
   }
   work.block_ns = take_asked_block_ns();
@@ -542,6 +603,8 @@ void SegmentPipe::run(Work& work) {
   work.output.tag = 0;
   work.bytes = block.byte_size();
   work.errors = static_cast<std::int64_t>(block.errors().size());
+  work.passed_on = !passed.empty() && block.errors().size() == errors_before &&
+                   work.bytes <= run_.config().memory_budget;
   if (work.bytes > run_.config().memory_budget) {
     refuse_oversized(block);
     work.bytes = block.byte_size();
@@ -551,12 +614,20 @@ void SegmentPipe::run(Work& work) {
   Charge input_charge = std::move(shared->charge);
   work.input_bytes = work.input.byte_size() + input_charge.bytes();
   if (work.left) {
-    work.reservation.resize(work.bytes);
+    std::int64_t paid = 0;
+    for (const auto& piece : work.left->batch_memory.pieces) {
+      paid += piece.count * work.left->batch_memory.row_bytes;
+    }
+    work.reservation.resize(work.bytes + paid);
+    work.left_charge = work.reservation.split(paid);
   } else {
     work.reservation.merge(input_charge, work.bytes);
   }
   work.bytes += context.charged_bytes;
-  if (!block.empty()) {
+  if (work.passed_on) {
+    work.reservation.reset();
+    work.output.add(std::move(passed));
+  } else if (!block.empty()) {
     shared->charge = std::move(work.reservation);
     work.output.add(Rows(BlockRef(std::move(shared))));
   }
@@ -605,13 +676,18 @@ void SegmentPipe::learn(const Work& work) {
     for (std::size_t i = 0; i + 1 < work.stage_bytes.size(); ++i) {
       const auto from = static_cast<double>(work.stage_bytes[i]);
       const auto to = static_cast<double>(work.stage_bytes[i + 1]);
-      most = std::max(most, (i > 0 || chain ? from : 0) + to);
+      // A view of what came in is no more bytes.
+      const auto seen = static_cast<double>(work.stage_shared[i]);
+      most = std::max(most, i > 0 || chain ? from + to - seen : to);
     }
+    // Stages before the one that gave rows back had them all.
     const double passing =
-        std::max(0.0, most - static_cast<double>(work.bytes)) / rows;
+        std::max(0.0, most - static_cast<double>(work.bytes)) /
+        static_cast<double>(work.input_rows);
     passing_per_row_ = std::max(passing, (passing_per_row_ + passing) / 2);
   }
-  if (Stage* stage = last_stage()) {
+  Stage* const stage = last_stage();
+  if (stage != nullptr && !work.passed_on) {
     // Not written without need: the other cores have it in their caches.
     if (stage->bytes_per_row.load(std::memory_order_relaxed) !=
         bytes_per_row_) {
@@ -712,7 +788,8 @@ void SegmentPipe::complete(Work& work) {
     out.shorten(work.slot, work.output.size);
     const SlotRef rest = out.append_after(work.slot, left);
     if (!ordered) split_claim(*work.slot, work.input_rows - left, *rest);
-    given_back_.push_front({rest, *std::move(work.left)});
+    given_back_.push_front(
+        {rest, *std::move(work.left), std::move(work.left_charge)});
   }
   // Until an order that is being repeated is through, nothing may overtake.
   const bool overtake = !ordered && scripted_pending_ == 0;

@@ -203,6 +203,7 @@ class SpecCheck final : public Transform {
   TransformTraits traits() const override {
     TransformTraits traits;
     traits.one_to_one = true;
+    traits.only_checks = true;
     return traits;
   }
   Status apply(Block& block, CallContext& context) const override {

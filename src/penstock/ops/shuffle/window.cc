@@ -8,8 +8,6 @@ namespace {
 
 // Beyond this a handle costs less than the copy in and out.
 constexpr std::size_t kMaxColumnWidth = 256;
-// A view may not keep more than this many times its own size alive.
-constexpr std::int64_t kMaxPinRatio = 4;
 
 // A block stays charged until its last row is used: large elements travel in
 // blocks of their own.
@@ -138,7 +136,7 @@ void Window::put_handle(std::int64_t slot, const Block& block,
   handle.error = block.error_ref(row);
   handle.element = handle.error ? Element() : block.element(row);
   for (Tensor& t : handle.element.mutable_leaves()) {
-    if (t.pinned_bytes() > kMaxPinRatio * t.byte_size() + 4096) {
+    if (t.pins_more()) {
       auto copy = t.compact();
       if (copy.ok()) t = *std::move(copy);
     }
