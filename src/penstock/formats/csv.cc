@@ -21,6 +21,8 @@ constexpr std::size_t kHeaderShown = 200;
 // A header that names are compared with is held as a whole up to this, or up to
 // the size of records: a longer one is another.
 constexpr std::int64_t kHeaderBytes = 64 * 1024;
+// What tells gzip and zstd from text.
+constexpr std::size_t kMagicBytes = 4;
 
 // Where in a record the next byte lies; also SplitPassing::count.
 enum Place : std::int64_t {
@@ -285,6 +287,21 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const std::int64_t offset = in.offset + static_cast<std::int64_t>(at);
     const std::size_t whole =
         newline == std::string_view::npos ? size - at : newline - at;
+    if (header) {
+      // Else all up to the first line feed, and that is often everything,
+      // would pass for the header.
+      if (whole < kMagicBytes && newline == std::string_view::npos &&
+          !in.at_end) {
+        break;
+      }
+      const std::string_view magic = in.bytes.substr(at, kMagicBytes);
+      if (sniff_compression(magic, false) != Compression::kNone) {
+        out.fail(at,
+                 invalid_argument("header at byte ", offset, ": it is no text",
+                                  compression_hint(magic)));
+        return;
+      }
+    }
     const bool held = static_cast<std::int64_t>(whole) <=
                       std::max(in.max_record_bytes, kHeaderBytes);
     const bool checked =
@@ -311,17 +328,6 @@ void CsvSplitter::split(const SplitInput& in, SplitOutput& out) const {
     const std::size_t next = newline == std::string_view::npos ? size : end + 1;
     if (end > at && in.bytes[end - 1] == '\r') --end;
     if (header || end == at) {
-      if (header && end > at && record == 0) {
-        // Else all up to the first line feed, and that is often everything,
-        // would pass for the header.
-        const std::string hint =
-            text_compression_hint(in.bytes.substr(at), in.at_end);
-        if (!hint.empty()) {
-          out.fail(at, invalid_argument("header at byte ", offset,
-                                        ": it is no text", hint));
-          return;
-        }
-      }
       if (checked && end > at) {
         const std::string_view own = in.bytes.substr(at, end - at);
         if (!fits(own)) {

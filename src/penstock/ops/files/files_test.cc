@@ -248,6 +248,7 @@ TEST(Csv, SaysThatAFileIsCompressed) {
     const auto reason = HasSubstr(absl::StrCat(
         "set compression to ", to_absl(compression_name(c)), " or auto"));
     EXPECT_THAT(error_of([&] { Dataset::csv(file); }), reason);
+    if (c == Compression::kZlib) continue;  // begins as text may
     const CsvOptions options = {
         .columns = {{"a", DType::kInt64}, {"b", DType::kString}}};
     EXPECT_THAT(drain(Dataset::csv(file, options)),
