@@ -175,11 +175,12 @@ class Profile:
         least = _bytes_read()
         files.profiled += 1
         files.told = files.told and least > 0
+        others = sys.getprofile()
         try:
             sys.setprofile(self._look)
             return fn(*args)
         finally:
-            sys.setprofile(None)
+            sys.setprofile(others)
             # Reading that figure is itself a read.
             files.read_bytes += max(0.0, _bytes_read() - 2 * least + before)
 
