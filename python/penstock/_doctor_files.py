@@ -9,6 +9,7 @@ times the calls which open and read: some milliseconds for each costly function.
 from __future__ import annotations
 
 import os
+import site
 import sys
 import sysconfig
 import threading
@@ -143,10 +144,9 @@ class Profile:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
-        self._paths = tuple(
-            sysconfig.get_path(name) + os.sep
-            for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        )
+        paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+        paths += [*site.getsitepackages(), site.getusersitepackages()]
+        self._paths = tuple(path + os.sep for path in paths)
         self.files = Files()
         self._number = 0
         self._depth = 0  # of Python calls below the function
