@@ -480,7 +480,9 @@ class Observation:
             throughput=self.elements / self.seconds if self.seconds else 0.0,
             unsure=found["unsure"],
             unsure_why=found["unsure_why"],
-            predicted_throughput=found["predicted"] or None,
+            predicted_throughput=(found["predicted"] or None)
+            if self.elements
+            else None,
             seconds=self.seconds,
             elements=self.elements,
             facts=facts,

@@ -9,6 +9,7 @@ times the calls which open and read: some milliseconds for each costly function.
 from __future__ import annotations
 
 import os
+import site
 import sys
 import sysconfig
 import threading
@@ -41,15 +42,20 @@ class Files:
     calls: int = 0
     calls_s: float = 0.0
     profiled: int = 0
+    profiled_s: float = 0.0
     opens: int = 0
     open_s: float = 0.0  # opening and closing
+    library_s: float = 0.0  # open() of a library, slower by its own profile
     read_s: float = 0.0
     read_bytes: float = 0.0
     told: bool = True  # the system counts what a thread reads
 
     def open_share(self) -> float:
         """Of the time of a call."""
-        return self._share(self.open_s)
+        if not self.profiled or not self.profiled_s or not self.calls:
+            return 0.0
+        slower = self.profiled_s / self.profiled * self.calls / self.calls_s
+        return self._share(self.open_s + self.library_s / max(1.0, slower))
 
     def read_share(self) -> float:
         return self._share(self.read_s)
@@ -143,10 +149,9 @@ class Profile:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
-        self._paths = tuple(
-            sysconfig.get_path(name) + os.sep
-            for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        )
+        paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+        paths += [*site.getsitepackages(), site.getusersitepackages()]
+        self._paths = tuple(path + os.sep for path in paths)
         self.files = Files()
         self._number = 0
         self._depth = 0  # of Python calls below the function
@@ -175,11 +180,14 @@ class Profile:
         least = _bytes_read()
         files.profiled += 1
         files.told = files.told and least > 0
+        others = sys.getprofile()
+        began = time.perf_counter()
         try:
             sys.setprofile(self._look)
             return fn(*args)
         finally:
-            sys.setprofile(None)
+            sys.setprofile(others)
+            files.profiled_s += time.perf_counter() - began
             # Reading that figure is itself a read.
             files.read_bytes += max(0.0, _bytes_read() - 2 * least + before)
 
@@ -223,7 +231,8 @@ class Profile:
         if files.opens > self._opened:
             read_s = files.read_s - self._apart[1]
             spent = time.perf_counter() - self._outer_began
-            files.open_s = self._apart[0] + max(0.0, spent - read_s)
+            files.open_s = self._apart[0]
+            files.library_s += max(0.0, spent - read_s)
 
 
 def _handles_files(called: Any) -> bool:

@@ -279,6 +279,9 @@ def write_shard(job: _Job, number: int) -> dict[str, Any]:
                     n = first + result["records"] + result["skipped"]
                     text = str(error)
                     place = "" if " at byte " in text else f"record {n}: "
+                    files = job.source.files
+                    if place and len(files) == 1 and files[0] not in text:
+                        place = f"{files[0]}: {place}"
                     result["problems"].append(place + text)
                 if not job.skip_errors:
                     result["failed"] = True

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from penstock._doctor_files import Files
 
 import penstock as ps
 from penstock import _doctor_trials as trials
@@ -97,6 +98,16 @@ def test_what_opening_takes_is_told_from_the_rest_of_the_call(paths):
     stage = facts_of(files(paths).map(load, executor="thread").repeat())["stages"][1]
     assert stage["opens"] > 0
     assert stage["open_s"] < 0.5 * stage["busy_s"]
+
+
+def test_what_the_profile_takes_is_not_opening():
+    # Calls took twice the time under the profile, and open() of a library with them.
+    seen = Files(calls=2, calls_s=2.0, profiled=2, profiled_s=4.0, opens=2)
+    seen.open_s, seen.library_s = 0.2, 2.0
+    assert seen.open_share() == pytest.approx(0.6)
+    seen.profiled_s = 1.9  # not even slower
+    seen.library_s = 1.0
+    assert seen.open_share() == pytest.approx(0.6)
 
 
 def test_an_own_function_of_that_name_is_no_library_s(paths):

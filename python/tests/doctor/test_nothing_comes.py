@@ -159,6 +159,7 @@ def test_an_iterator_at_its_end_is_said_to_stand_still():
         assert len(list(it)) == 2
         report = it.doctor(seconds=0.1)
     assert report.bound == "consumer" and report.healthy and report.unsure
+    assert report.predicted_throughput is None
     assert "at its end" in report.verdict and "consumer" in report.verdict
     assert "0 elements/s" not in report.verdict
 

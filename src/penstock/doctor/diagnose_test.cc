@@ -583,40 +583,6 @@ TEST(Doctor, AStepThatWaitsForTheGilHasANoisyNeighbour) {
   EXPECT_EQ(find(diagnose(Model(f)), "noisy-neighbour"), nullptr);
 }
 
-TEST(Doctor, AStepThatSleepsAndWakesBesideTheGilHasANoisyNeighbour) {
-  // 0.1 ms of calls that keep up, beside a step of 1 ms that takes 2.
-  Facts f = pipeline(500);
-  f.cores = 2;
-  StageFacts& map = f.stages[1];
-  map.elements = map.calls = 9 * f.elements;  // ahead
-  map.busy_s = map.gil_hold_s = 9.5;
-  map.cpu_s = map.gil_held_s = 9;
-  map.stays = "shared is a list, which it may write";
-  f.gil_busy = 0.95;
-  f.consumer_given = true;
-  f.consumer_wait_s = 0.1;
-  f.consumer_think_s = 9.9;
-  f.consumer_cpu_s = 0.1;
-  f.step_alone_s = 0.001;
-  f.step_alone_cpu_s = 0.00005;
-  f.step_beside_s = 0.002;
-  const Diagnosis d = diagnose(Model(f));
-  ASSERT_FALSE(d.findings.empty());
-  EXPECT_EQ(d.bound, "consumer");
-  EXPECT_EQ(d.findings.front().code, "noisy-neighbour");
-  EXPECT_EQ(d.findings.front().stage, 1);
-  EXPECT_NEAR(*d.findings.front().speedup, 1.98, 0.1);
-  EXPECT_NE(d.findings.front().fix_code.find("process"), std::string::npos);
-  f.step_alone_s = 0.0014;  // late by a little
-  EXPECT_TRUE(diagnose(Model(f)).healthy);
-  f.step_alone_s = 0.001;
-  f.other_cpu = 0.5;  // it may have no core
-  EXPECT_TRUE(diagnose(Model(f)).healthy);
-  f.other_cpu = 0;
-  f.gil_busy = 0.5;
-  EXPECT_TRUE(diagnose(Model(f)).healthy);
-}
-
 TEST(Doctor, AnExplicitOneIsNearerThanWhatKeepsAFunctionFromBeingNative) {
   Facts f = pipeline(250);
   f.cores = 2;
