@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "penstock/build_dataset.h"
 #include "penstock/element_failure.h"
@@ -112,7 +113,7 @@ std::vector<std::string> Iterator::running_stages() const {
   return core_->running_stages();
 }
 
-std::optional<Element> Iterator::next() {
+std::optional<Element> Iterator::next() try {
   // Filled where the caller wants it: moving an element costs 10 ns.
   std::optional<Element> element(std::in_place);
   IteratorCore& core = running();
@@ -129,9 +130,11 @@ std::optional<Element> Iterator::next() {
       break;
   }
   throw ElementFailure(std::move(error));
+} catch (const std::bad_alloc&) {
+  throw Error(out_of_memory());
 }
 
-StatusOr<std::optional<Element>> Iterator::try_next() {
+StatusOr<std::optional<Element>> Iterator::try_next() try {
   if (core_ == nullptr) return moved_from();
   Element element;
   if (core_->take_scalars(element)) {
@@ -148,6 +151,8 @@ StatusOr<std::optional<Element>> Iterator::try_next() {
       break;
   }
   return error->to_status();
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
 }
 
 Dataset::Dataset(NodeRef node)

@@ -465,21 +465,6 @@ TEST(ByteBudget, CountsABatchWhoseRowsWereGivenBack) {
   }
 }
 
-// Each row of a block is looked at by itself, and stays a part of it.
-TEST(ByteBudget, CountsRowsOnceThatAStageOnlyLooksAt) {
-  const Spec pairs = Spec::tensor(DType::kUInt8, PartialShape(Shape{kRow}));
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Heavy heavy{
-        rows_of_range(60, true)
-            .flat_map([](const Element& e) { return Dataset::from_tensors(e); },
-                      {.output_signature = pairs})
-            .batch(12)};
-    const Peak peak = peak_of(heavy, 24 * kRow, seed);
-    EXPECT_TRUE(peak.refused.ok()) << peak.refused;
-    EXPECT_LE(peak.charged, (24 + 12 + 3) * kRow) << "seed " << seed;
-  }
-}
-
 // A file that a function reads, say, and gives as a dataset of its rows.
 TEST(ByteBudget, CountsWhatDatasetsHoldThatAFunctionMade) {
   constexpr std::int64_t kRowsEach = 16;

@@ -63,10 +63,16 @@ struct FreeList {
     const std::lock_guard lock(mutex);
     return pop();
   }
-  void put(std::byte* block) {
+  /// False where there is no memory to note it.
+  bool put(std::byte* block) {
     const std::lock_guard lock(mutex);
-    blocks.push_back(block);
+    try {
+      blocks.push_back(block);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     any.store(true, std::memory_order_relaxed);
+    return true;
   }
 
  private:
@@ -264,7 +270,10 @@ void Buffer::destroy() {
       p.live.fetch_sub(capacity_, std::memory_order_relaxed);
       const std::size_t idle =
           p.idle.fetch_add(capacity_, std::memory_order_relaxed) + capacity_;
-      p.free[size_class_].put(data_);
+      if (!p.free[size_class_].put(data_)) {
+        p.idle.fetch_sub(capacity_, std::memory_order_relaxed);
+        system_free(data_, capacity_);
+      }
       const std::size_t limit = p.idle_limit.load(std::memory_order_relaxed);
       if (idle > limit) shrink_idle(limit);
       break;

@@ -201,9 +201,9 @@ void watch_lock(const void* begin, std::size_t bytes) {
   g_lock_end.store(reinterpret_cast<std::uintptr_t>(begin) + bytes);
 }
 
-WatchedCalls watch_calls(std::span<WorkerThread* const> workers,
-                         std::int64_t now) {
-  WatchedCalls found;
+void watch_calls(std::span<WorkerThread* const> workers, std::int64_t now,
+                 WatchedCalls& found) {
+  found.detached.reserve(workers.size());
   std::map<Stage*, ElasticCalls> elastic;
   CallsAtWork at_work(workers);
   for (WorkerThread* w : workers) {
@@ -263,7 +263,6 @@ WatchedCalls watch_calls(std::span<WorkerThread* const> workers,
     stage->ticks_elsewhere = 0;
     found.working[calls.run].push_back(stage);
   }
-  return found;
 }
 
 }  // namespace penstock

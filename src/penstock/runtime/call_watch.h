@@ -98,7 +98,8 @@ struct WatchedCalls {
 /// Calls that wait for a lock in this memory take turns at it.
 void watch_lock(const void* begin, std::size_t bytes);
 
-WatchedCalls watch_calls(std::span<WorkerThread* const> workers,
-                         std::int64_t now);
+/// Fills `found`, which holds what was done also where memory ends meanwhile.
+void watch_calls(std::span<WorkerThread* const> workers, std::int64_t now,
+                 WatchedCalls& found);
 
 }  // namespace penstock

@@ -28,6 +28,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -89,7 +90,7 @@ class Executor final : public Scheduler {
           "no thread can be started: is there a limit of processes (ulimit -u, "
           "or pids.max of the cgroup)?");
     }
-    auto next = std::make_shared<RunList>(*runs_);
+    auto next = open_runs_locked();
     next->push_back(std::move(run));
     runs_ = std::move(next);
     youngest_run_ = clock().now();
@@ -99,11 +100,13 @@ class Executor final : public Scheduler {
 
   void remove(Run* run) override {
     std::lock_guard lock(mutex_);
-    auto next = std::make_shared<RunList>();
-    for (const auto& r : *runs_) {
-      if (r.get() != run) next->push_back(r);
+    try {
+      auto next = open_runs_locked();
+      std::erase_if(*next, [run](const auto& r) { return r.get() == run; });
+      runs_ = std::move(next);
+    } catch (const std::bad_alloc&) {
+      return;  // it is closed, and leaves the list with the next one
     }
-    runs_ = std::move(next);
   }
 
   void notify(Run* run) override {
@@ -215,6 +218,15 @@ class Executor final : public Scheduler {
 
  private:
   using RunList = std::vector<std::shared_ptr<Run>>;
+
+  std::shared_ptr<RunList> open_runs_locked() const {
+    auto open = std::make_shared<RunList>();
+    open->reserve(runs_->size() + 1);
+    for (const auto& run : *runs_) {
+      if (!run->closed()) open->push_back(run);
+    }
+    return open;
+  }
 
   /// Whether the calling thread ends the process. Others may wait: they are not
   /// there for long.
@@ -536,7 +548,11 @@ class Executor final : public Scheduler {
         if (runs_->empty()) wait_for_runs(lock);
       }
       std::this_thread::sleep_for(std::chrono::nanoseconds(until_tick()));
-      tick();
+      try {
+        tick();
+      } catch (const std::bad_alloc&) {
+        continue;  // it looks again
+      }
     }
   }
 
@@ -575,13 +591,19 @@ class Executor final : public Scheduler {
     if (++ticks_ % kTicksPerBudget == 0) {
       follow_budget();
       trim_others(false);
+      std::lock_guard lock(mutex_);
+      runs_ = open_runs_locked();
     }
     if (short_of_threads_) look_for_threads();
     const std::int64_t now = clock().now();
     WatchedCalls found;
     {
       std::lock_guard lock(mutex_);
-      found = watch_calls(workers_, now);
+      try {
+        watch_calls(workers_, now, found);
+      } catch (const std::bad_alloc&) {
+        found.calm = false;  // what was found until then is done
+      }
       calm_ = found.calm && now - youngest_run_ > kCalmAfterNs;
     }
     for (const auto& run : found.detached) run->adjust_cpu(-1);

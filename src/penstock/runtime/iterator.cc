@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <random>
 #include <thread>
 #include <unordered_set>
@@ -135,6 +136,12 @@ bool may_hide_errors(const Node& top) {
 
 }  // namespace
 
+const Status& out_of_memory() {
+  static const auto* const status = new Status(absl::ResourceExhaustedError(
+      "the system has no memory for the next element"));
+  return *status;
+}
+
 std::uint64_t DatasetState::seed(const Options& options) {
   if (options.seed) return mix64(*options.seed);
   std::lock_guard lock(mutex);
@@ -148,6 +155,7 @@ std::uint64_t DatasetState::seed(const Options& options) {
 StatusOr<std::unique_ptr<IteratorCore>> IteratorCore::create(
     const NodeRef& node, const std::shared_ptr<DatasetState>& dataset,
     std::string_view state, Scheduler* scheduler) {
+  (void)out_of_memory();
   auto core = std::unique_ptr<IteratorCore>(new IteratorCore);
   const Options options = node->options;
   core->forkable_ = scheduler == nullptr;
@@ -258,6 +266,11 @@ IteratorCore::Next IteratorCore::next(
         drop_block();
         ended_ = true;
         return Next::kEnd;
+      case Run::Fetch::kFailed:
+        // Its state is that of now, not that of the end.
+        failed_ = ended_ = true;
+        error = run_->failure();
+        return Next::kError;
       case Run::Fetch::kCancelled:
         begin_ = end_ - used;
         return fail(absl::CancelledError("the iterator was cancelled"));
@@ -307,7 +320,12 @@ IteratorCore::Next IteratorCore::take_row(Element& element, ErrorRef& error) {
       return Next::kError;
     }
   }
-  block.read_element(row, element);
+  try {
+    block.read_element(row, element);
+  } catch (const std::bad_alloc&) {
+    row_ = row;  // the next call gives it
+    throw;
+  }
   if (own_block_) {
     for (Column& column : own_block_->columns()) {
       if (column.packed()) continue;
@@ -367,7 +385,7 @@ std::string IteratorCore::state() const {
   state.fingerprint = fingerprint_;
   state.iteration = epoch_.iteration;
   state.seed = epoch_.seed;
-  state.ended = ended_;
+  state.ended = ended_ && !failed_;
   state.had_errors = had_errors_;
   state.shards = shards_;
   state.mark = mark_.after(scalar_lane_.next_row(row_) - begin_);

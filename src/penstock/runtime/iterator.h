@@ -27,6 +27,9 @@ struct DatasetState {
   std::uint64_t seed(const Options& options);
 };
 
+/// What next() gives where it finds no memory for the element; made in advance.
+const Status& out_of_memory();
+
 class IteratorCore {
  public:
   enum class Next : std::uint8_t { kElement, kError, kEnd, kInterrupted };
@@ -117,6 +120,7 @@ class IteratorCore {
   // What it was made from, and goes on to give when that could not be restored.
   std::string restored_state_;
   bool restore_failed_ = false;
+  bool failed_ = false;  // as the run has: ended_, too
   std::atomic<bool> closed_{false};
 };
 

@@ -1,6 +1,7 @@
 #include "penstock/runtime/run.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +41,12 @@ Run::Run(RunConfig config)
     : config_(std::move(config)),
       account_(config_.memory_budget, &Account::process()),
       nesting_(config_.depth) {
+  auto failure = std::make_shared<ElementError>();
+  failure->status = absl::ResourceExhaustedError(
+      "the system has no memory for what the engine notes about its work; the "
+      "state before this error can be restored");
+  failure->ends_stage = true;
+  failure_ = std::move(failure);
   created_ = now();
   last_return_ = created_;
   soft_limit_ = std::max<std::int64_t>(
@@ -81,8 +88,12 @@ Stage* Run::new_stage(StageInfo info) {
 void Run::log(std::string stage, std::string what, std::string reason) {
   constexpr std::size_t kMaxDecisions = 1000;
   if (decisions_.size() >= kMaxDecisions) return;
-  decisions_.push_back(
-      {now() - created_, std::move(stage), std::move(what), std::move(reason)});
+  try {
+    decisions_.push_back({now() - created_, std::move(stage), std::move(what),
+                          std::move(reason)});
+  } catch (const std::bad_alloc&) {
+    return;  // nothing depends on it
+  }
 }
 
 void Run::quarantine(const ElementError& error, bool replaced) {
@@ -147,7 +158,21 @@ void Run::nest_below(int outer) {
   }
 }
 
+void Run::fail() {
+  failed_.store(true);
+  cancelled_.store(true);
+}
+
 bool Run::find_work(ClaimKind kind, Work& work) {
+  try {
+    return search(kind, work);
+  } catch (const std::bad_alloc&) {
+    fail();
+    return false;
+  }
+}
+
+bool Run::search(ClaimKind kind, Work& work) {
   if (cancelled_.load(std::memory_order_relaxed)) return false;
   Demand demand;
   const bool waiting = waiting_.load(std::memory_order_relaxed);
@@ -174,10 +199,11 @@ bool Run::claim(ClaimKind kind, Work& work, std::int64_t now) {
   }
   // The search may have reached the end, or complete() left the consumer
   // asleep: there is nothing better to do now.
-  const bool wake = waiting_.load(std::memory_order_relaxed) &&
-                    !cancelled_.load(std::memory_order_relaxed) &&
-                    fetch_ready();
+  const bool wake = failed() || (waiting_.load(std::memory_order_relaxed) &&
+                                 !cancelled_.load(std::memory_order_relaxed) &&
+                                 fetch_ready());
   lock.unlock();
+  if (failed() && !work.dry_run) work.clear();  // what the search has left
   if (wake) config_.scheduler->wake_waiters(this);
   return false;
 }
@@ -198,8 +224,29 @@ bool Run::worked_for_here() const {
 
 void Run::execute(Work& work) {
   const WorkScope scope(this, config_.depth + 1);
-  if (work.tracer) return execute_traced(work);
-  work.pipe->run(work);
+  try {
+    if (work.tracer) return execute_traced(work);
+    work.pipe->run(work);
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    fail();
+  }
+}
+
+void Run::take_idle(std::vector<std::unique_ptr<Pipe>>& idle) {
+  auto done = std::partition(retired_.begin(), retired_.end(),
+                             [](const auto& p) { return !p->idle(); });
+  if (done == retired_.end()) return;
+  try {
+    idle.reserve(static_cast<std::size_t>(retired_.end() - done));
+  } catch (const std::bad_alloc&) {
+    return;  // later
+  }
+  for (auto it = done; it != retired_.end(); ++it) {
+    (*it)->for_each_segment([](SegmentPipe& s) { s.share_time(); });
+  }
+  std::move(done, retired_.end(), std::back_inserter(idle));
+  retired_.erase(done, retired_.end());
 }
 
 bool Run::complete(Work& work, Work* next) {
@@ -209,18 +256,14 @@ bool Run::complete(Work& work, Work* next) {
   std::vector<std::unique_ptr<Pipe>> idle;
   {
     const std::unique_lock lock = brief_lock(mutex_);
-    work.pipe->complete(work);
+    try {
+      if (!failed()) work.pipe->complete(work);
+    } catch (const std::bad_alloc&) {
+      fail();
+    }
     const bool busy = work.kind == ClaimKind::kCpu && !cpu_free();
     if (work.kind == ClaimKind::kCpu) count_cpu(-1);
-    if (!retired_.empty()) {
-      auto done = std::partition(retired_.begin(), retired_.end(),
-                                 [](const auto& p) { return !p->idle(); });
-      for (auto it = done; it != retired_.end(); ++it) {
-        (*it)->for_each_segment([](SegmentPipe& s) { s.share_time(); });
-      }
-      std::move(done, retired_.end(), std::back_inserter(idle));
-      retired_.erase(done, retired_.end());
-    }
+    if (!retired_.empty() && !failed()) take_idle(idle);
     recent_work_ns_ += finished - work.started;
     wake = waiting_.load(std::memory_order_relaxed) && fetch_ready() &&
            !(busy && may_sleep_on(finished));
@@ -229,9 +272,10 @@ bool Run::complete(Work& work, Work* next) {
     found = next != nullptr && !wake && find_work(ClaimKind::kCpu, *next);
   }
   // Before all else: a core that sleeps takes longer to come than the rest.
-  if (wake) config_.scheduler->wake_waiters(this);
+  if (wake || failed()) config_.scheduler->wake_waiters(this);
   idle.clear();
   work.clear();
+  if (next != nullptr && failed() && !found) next->clear();
   if (found) return true;  // in the place of this one among those in flight
   // Last of all: close() returns at zero, and nothing may be left then.
   if (in_flight_.fetch_sub(1) == 1 && cancelled_.load()) {
@@ -363,26 +407,10 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
       return Fetch::kInterrupted;
     }
   }
+  if (failed()) return Fetch::kFailed;
   if (cancelled_.load(std::memory_order_relaxed)) return Fetch::kCancelled;
-  Fetch result = Fetch::kEnd;
   const bool was_due = refill_pays();
-  if (root_->out.ready_rows() > 0) {
-    Item item = root_->out.take(kUnlimited);
-    // A segment files its result as one part; a cut leaves a slice of it.
-    const Rows& rows = item.parts.front();
-    block = rows.block_ref();
-    begin = rows.at(0);
-    end = begin + rows.size();
-    mark = item.mark;
-    consumed_ += rows.size();
-    held_rows_ = rows.size();
-    recent_rows_ += rows.size();
-    if (recent_rows_ > kRecentRows) {
-      recent_rows_ /= 2;
-      recent_work_ns_ /= 2;
-    }
-    result = Fetch::kBlock;
-  }
+  const Fetch result = take_ready(block, begin, end, mark);
   const std::int64_t returned = last_return_;
   last_return_ = was_ready ? asked : now();
   const bool wake =
@@ -391,12 +419,36 @@ Run::Fetch Run::fetch(BlockRef& block, std::int64_t& begin, std::int64_t& end,
                                               root_->out.ready_items() <= 2) &&
                                                  workers_needed(last_return_));
   if (tracer_) {
-    trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
+    try {
+      trace_fetch(returned, asked, result == Fetch::kBlock ? &block : nullptr);
+    } catch (const std::bad_alloc&) {
+      tracer_ = nullptr;  // the elements are worth more
+    }
   }
   wait_ns_ += last_return_ - asked;
   lock.unlock();
   if (wake) config_.scheduler->notify(this);
   return result;
+}
+
+Run::Fetch Run::take_ready(BlockRef& block, std::int64_t& begin,
+                           std::int64_t& end, Mark& mark) {
+  if (root_->out.ready_rows() == 0) return Fetch::kEnd;
+  Item item = root_->out.take(kUnlimited);
+  // A segment files its result as one part; a cut leaves a slice of it.
+  const Rows& rows = item.parts.front();
+  block = rows.block_ref();
+  begin = rows.at(0);
+  end = begin + rows.size();
+  mark = item.mark;
+  consumed_ += rows.size();
+  held_rows_ = rows.size();
+  recent_rows_ += rows.size();
+  if (recent_rows_ > kRecentRows) {
+    recent_rows_ /= 2;
+    recent_work_ns_ /= 2;
+  }
+  return Fetch::kBlock;
 }
 
 void Run::consumer_holds(std::int64_t rows) {
@@ -421,6 +473,7 @@ void Run::cancel() {
 
 bool Run::close(std::int64_t timeout_ns) {
   cancel();
+  closed_.store(true);
   config_.scheduler->remove(this);
   const auto idle = [this] { return in_flight_ == 0; };
   if (!config_.scheduler->wait(this, idle, timeout_ns)) return false;
@@ -432,7 +485,11 @@ bool Run::close(std::int64_t timeout_ns) {
   NodeRef node;
   {
     std::lock_guard lock(mutex_);
-    if (root_) final_stats_ = stats_locked();
+    try {
+      if (root_) final_stats_ = stats_locked();
+    } catch (const std::bad_alloc&) {
+      final_stats_ = {};
+    }
     node.swap(node_);
     root.swap(root_);
     retired.swap(retired_);

@@ -198,7 +198,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void nest_below(int outer);
 
   // --- consumer ---------------------------------------------------------
-  enum class Fetch { kBlock, kEnd, kCancelled, kInterrupted };
+  enum class Fetch { kBlock, kEnd, kCancelled, kInterrupted, kFailed };
   /// Waits for the next block. Called by one thread at a time. While it waits,
   /// it asks `interrupted` every kInterruptNs; true ends the wait, and the next
   /// call goes on as if this one had not been.
@@ -221,6 +221,9 @@ class Run : public std::enable_shared_from_this<Run> {
   /// cancel(), then waits for work in flight; false on time-out.
   bool close(std::int64_t timeout_ns = -1);
   bool cancelled() const { return cancelled_.load(); }
+  bool closed() const { return closed_.load(std::memory_order_relaxed); }
+  /// Why fetch() gave kFailed.
+  const ErrorRef& failure() const { return failure_; }
   const std::atomic<bool>* cancel_flag() const { return &cancelled_; }
 
   /// Labels of the stages with a call of user code under way.
@@ -305,6 +308,14 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   explicit Run(RunConfig config);
   bool find_work(ClaimKind kind, Work& work);
+  bool search(ClaimKind kind, Work& work);
+  Fetch take_ready(BlockRef& block, std::int64_t& begin, std::int64_t& end,
+                   Mark& mark);
+  /// There was no memory for something small. The pipes may have been left
+  /// half changed, so nobody looks at them any more: the run ends with an
+  /// error. Under the lock.
+  void fail();
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
   /// Under the lock.
   void count_cpu(int by) {
     cpu_active_.store(cpu_active_.load(std::memory_order_relaxed) + by,
@@ -314,6 +325,8 @@ class Run : public std::enable_shared_from_this<Run> {
                        const std::function<void(SegmentPipe&)>& visit);
   bool any_blocking();
   bool fetch_ready() const;
+  /// Moves retired pipes without work in flight to `idle`.
+  void take_idle(std::vector<std::unique_ptr<Pipe>>& idle);
   /// Whether a worker who is woken would find work; under the lock.
   bool workers_needed(std::int64_t now);
   /// Where prefetch(n) bounds the work: whether there is room for so much of it
@@ -383,6 +396,9 @@ class Run : public std::enable_shared_from_this<Run> {
   std::int64_t last_sample_ = 0;
   std::uint64_t step_block_ = 0;  // what the consumer works on, if traced
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> failed_{false};
+  ErrorRef failure_;  // made in advance
 
   IteratorStats final_stats_;  // once closed
   std::int64_t consumed_ = 0;

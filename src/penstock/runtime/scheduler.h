@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "penstock/base/clock.h"
 #include "penstock/base/status.h"
@@ -46,6 +47,24 @@ class Scheduler {
   /// Set when the user's code of the calling thread has run for far longer than
   /// a block should, cleared by user_code_begin(); null when nobody looks.
   virtual const std::atomic<bool>* overdue() { return nullptr; }
+};
+
+/// Lives around a call of user code, if `called`: also one that throws.
+class UserCall {
+ public:
+  UserCall(Scheduler& scheduler, bool called, Run* run, void* stage)
+      : scheduler_(called ? &scheduler : nullptr) {
+    if (called) scheduler.user_code_begin(run, stage);
+  }
+  ~UserCall() { end(); }
+  UserCall(const UserCall&) = delete;
+  UserCall& operator=(const UserCall&) = delete;
+  void end() {
+    if (Scheduler* s = std::exchange(scheduler_, nullptr)) s->user_code_end();
+  }
+
+ private:
+  Scheduler* scheduler_;
 };
 
 /// The process-wide executor.

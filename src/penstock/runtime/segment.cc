@@ -512,11 +512,10 @@ void SegmentPipe::run(Work& work) {
   if (work.resumed) {
     block = std::move(work.resumed->rows);
   } else if (!in_place) {
-    if (chain && chain->user_code) {
-      scheduler.user_code_begin(&run_, chain->base_stage);
-    }
+    UserCall call(scheduler, chain && chain->user_code, &run_,
+                  chain ? chain->base_stage : nullptr);
     auto read = materialize(work);
-    if (chain && chain->user_code) scheduler.user_code_end();
+    call.end();
     file_counters(chain ? chain->base_stage : nullptr);
     if (read.ok()) {
       block = *std::move(read);
@@ -571,10 +570,10 @@ void SegmentPipe::run(Work& work) {
     context.stage_salt = link.draws_for()->salt;
     const std::int64_t rows = block.size();
     const FirstBytes before = work.sample ? first_bytes(block) : FirstBytes();
-    if (link.traits.user_code) scheduler.user_code_begin(&run_, link.stage);
+    UserCall call(scheduler, link.traits.user_code, &run_, link.stage);
     Status status;
     if (!run_.cancelled()) status = link.transform->apply(block, context);
-    if (link.traits.user_code) scheduler.user_code_end();
+    call.end();
     if (!status.ok()) {
       auto error = context.error(std::move(status), block.origins().at(0));
       block = error_block(block.size(), block.origins(), error);

@@ -594,7 +594,7 @@ void SequencerPipe::run(Work& work) {
   WorkCounters& counters = work_counters();
   counters = {};
   PipeInputs in(*this);
-  if (traits_.user_code) run_.scheduler().user_code_begin(&run_, stage_);
+  UserCall call(run_.scheduler(), traits_.user_code, &run_, stage_);
   std::int64_t emitted = 0;
   std::int64_t bytes = 0;
   // Rows that move from the inputs to the state and on to the output are
@@ -635,7 +635,7 @@ void SequencerPipe::run(Work& work) {
       break;
     }
   }
-  if (traits_.user_code) run_.scheduler().user_code_end();
+  call.end();
   work.reservation.reset();
   held_.resize(op_->held_bytes(*state_));
   work.bytes = bytes;
