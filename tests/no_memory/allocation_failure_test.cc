@@ -164,7 +164,9 @@ void survives(const std::function<Dataset()>& make) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_FALSE(WIFSIGNALED(status)) << "ended by signal " << WTERMSIG(status);
-  if (WIFEXITED(status)) EXPECT_EQ(WEXITSTATUS(status), 0);
+  if (WIFEXITED(status)) {
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
 }
 
 std::int64_t twice(std::int64_t x) { return 2 * x; }
