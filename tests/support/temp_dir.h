@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -13,11 +14,15 @@ namespace penstock::testing {
 inline std::string fresh_path() {
   struct Directory {
     const pid_t owner = ::getpid();
-    const std::filesystem::path path =
-        std::filesystem::temp_directory_path() /
-        ("penstock-tests-" + std::to_string(owner));
+    std::filesystem::path path;
     std::atomic<int> next{0};
-    Directory() { std::filesystem::create_directories(path); }
+    Directory() {
+      // Not by the process' number: one that was killed left its own behind.
+      std::string name =
+          std::filesystem::temp_directory_path() / "penstock-tests-XXXXXX";
+      if (::mkdtemp(name.data()) == nullptr) std::abort();
+      path = name;
+    }
     ~Directory() {
       std::error_code ignored;
       if (::getpid() == owner) std::filesystem::remove_all(path, ignored);
