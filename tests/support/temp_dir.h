@@ -29,7 +29,12 @@ inline std::string fresh_path() {
     }
   };
   static Directory directory;
-  return directory.path / std::to_string(directory.next++);
+  std::string name = std::to_string(directory.next++);
+  // What a child names, its parent does not know of.
+  if (::getpid() != directory.owner) {
+    name += "-of-" + std::to_string(::getpid());
+  }
+  return directory.path / name;
 }
 
 }  // namespace penstock::testing
