@@ -1,8 +1,10 @@
 #include "bytes_memory.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <cstddef>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -67,17 +69,19 @@ Ref<Buffer> allocate(std::size_t size) {
                           [memory, place] { release(memory, place); });
 }
 
-// Of large objects free() takes what malloc() gave, also where it was asked
-// through another of Python's domains: pymalloc passes both on.
+// Of large objects these give back what they were given to whoever gave it,
+// also where it was asked for through another of Python's domains: to malloc().
+// mimalloc and the debug hooks know only their own.
 bool plain_allocator() {
 #ifdef Py_GIL_DISABLED
   return false;
 #else
-  PyMemAllocatorEx objects;
-  PyMemAllocatorEx raw;
-  PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &objects);
-  PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
-  return objects.ctx == nullptr && raw.ctx == nullptr;
+  using Name = const char* (*)();
+  const auto current = reinterpret_cast<Name>(
+      dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName"));
+  const char* const name = current != nullptr ? current() : nullptr;
+  return name != nullptr && (std::strcmp(name, "pymalloc") == 0 ||
+                             std::strcmp(name, "malloc") == 0);
 #endif
 }
 

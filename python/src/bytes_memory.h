@@ -12,8 +12,8 @@
 namespace penstock::python {
 
 /// Offers it to the engine, unless this interpreter's allocator is not the
-/// plain one (PYTHONMALLOC=debug, tracemalloc from the start): strings are
-/// copied then. Requires the GIL.
+/// plain one (PYTHONMALLOC, tracemalloc from the start): strings are copied
+/// then. Requires the GIL.
 void offer_bytes_memory();
 
 /// A new reference to the object that lies around `value`; null, without an

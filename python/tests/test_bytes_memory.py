@@ -121,6 +121,7 @@ def test_tracing_may_begin_and_end_while_they_live(path, records):
         {"PYTHONMALLOC": "malloc_debug"},
         {"PYTHONTRACEMALLOC": "1"},
         {"PYTHONDEVMODE": "1"},
+        *([{"PYTHONMALLOC": "mimalloc"}] if sys.version_info >= (3, 13) else []),
     ],
     ids=lambda options: "=".join(*options.items()),
 )
